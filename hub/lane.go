@@ -26,7 +26,8 @@ type LaneOut struct {
 // Origin is the provenance of a record: where, by whom and as what it was first accepted. It is set once by the hub
 // that accepted it and never edited.
 type Origin struct {
-	// Hub accepted the record first. In an [InRecord] whose Refuse is set this is only what the peer claimed.
+	// Hub accepted the record first. In an [InRecord] it is always the peer whose lane the record came in: one that claims
+	// another hub arrives with Refuse set, so that nobody can write into a lane that is not theirs.
 	Hub wire.HubID
 	// Epoch and EpochID are the accepting hub's epoch at that time.
 	Epoch   uint64
