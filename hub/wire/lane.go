@@ -1,0 +1,46 @@
+package wire
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// laneTag separates these hashes from any other use of SHA-256 in the program.
+const laneTag = "fleet-lane-1\x00"
+
+// LaneLink is one record of a lane as its rolling hash sees it.
+//
+// The hash of a lane at sequence n is
+//
+//	SHA-256( "fleet-lane-1" 0x00 | hash at n-1 (32) | seq u64 | msg_id u64 |
+//	         accepted_us i64 | sender | principal | target | client_msg_id |
+//	         body digest (32) )
+//
+// with integers big-endian and each string as its length in bytes (u32) and its
+// UTF-8. The hash before the first record is 32 zero bytes. Every field has a fixed
+// place or a length before it, so two different records never give one transcript.
+type LaneLink struct {
+	Seq         uint64
+	MsgID       uint64
+	AcceptedUS  int64
+	Sender      string
+	Principal   string
+	Target      string
+	ClientMsgID string
+	Digest      [32]byte
+}
+
+// Next is the lane hash after this record when prev is the one before it.
+func (l LaneLink) Next(prev [32]byte) [32]byte {
+	var room [512]byte
+	b := append(room[:0], laneTag...)
+	b = append(b, prev[:]...)
+	b = binary.BigEndian.AppendUint64(b, l.Seq)
+	b = binary.BigEndian.AppendUint64(b, l.MsgID)
+	b = binary.BigEndian.AppendUint64(b, uint64(l.AcceptedUS))
+	for _, s := range [...]string{l.Sender, l.Principal, l.Target, l.ClientMsgID} {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
+		b = append(b, s...)
+	}
+	return sha256.Sum256(append(b, l.Digest[:]...))
+}

@@ -1,0 +1,260 @@
+package wire
+
+// Reason is one word of the closed list of refusals, drops and closes. The same word
+// stands in the wire, the log, the metric and the command line; it is never reused
+// for another meaning, and retired words stay listed. Add a word to a section and
+// to the table below it, both sorted; a test compares the two.
+type Reason string
+
+// Receipts: why a chat met nobody, or will never be settled.
+const (
+	ReasonNoLiveRecipient      Reason = "no_live_recipient"
+	ReasonNoOnlineRecipient    Reason = "no_online_recipient"
+	ReasonPendingWindowEvicted Reason = "pending_window_evicted"
+)
+
+// Sessions: why an agent's socket was refused or closed.
+const (
+	ReasonAuthDenied             Reason = "auth_denied"
+	ReasonAuthRequired           Reason = "auth_required"
+	ReasonAuthTimeout            Reason = "auth_timeout"
+	ReasonClientClosed           Reason = "client_closed"
+	ReasonConnectionLost         Reason = "connection_lost"
+	ReasonHostNotAllowed         Reason = "host_not_allowed"
+	ReasonHubAtCapacity          Reason = "hub_at_capacity"
+	ReasonHubShutdown            Reason = "hub_shutdown"
+	ReasonInternalError          Reason = "internal_error"
+	ReasonInvalidName            Reason = "invalid_name"
+	ReasonMessageTooLarge        Reason = "message_too_large"
+	ReasonNameConflict           Reason = "name_conflict"
+	ReasonNameSwitch             Reason = "name_switch"
+	ReasonOriginNotAllowed       Reason = "origin_not_allowed"
+	ReasonPingTimeout            Reason = "ping_timeout"
+	ReasonRegistrationRequired   Reason = "registration_required"
+	ReasonRegistrationTimeout    Reason = "registration_timeout"
+	ReasonReservedIdentity       Reason = "reserved_identity"
+	ReasonSlowReader             Reason = "slow_reader"
+	ReasonSuperseded             Reason = "superseded"
+	ReasonTakeoverCooldown       Reason = "takeover_cooldown"
+	ReasonTakeoverQuarantine     Reason = "takeover_quarantine"
+	ReasonTooManyFromHost        Reason = "too_many_from_host"
+	ReasonTooManyUnauthenticated Reason = "too_many_unauthenticated"
+	ReasonWriteFailed            Reason = "write_failed"
+)
+
+// Frames: why one frame of an agent was refused.
+const (
+	ReasonInvalidAddress     Reason = "invalid_address"
+	ReasonInvalidAnswer      Reason = "invalid_answer"
+	ReasonMalformedFrame     Reason = "malformed_frame"
+	ReasonMalformedJSON      Reason = "malformed_json"
+	ReasonNotPermitted       Reason = "not_permitted"
+	ReasonOneTargetOnly      Reason = "one_target_only"
+	ReasonQuarantined        Reason = "quarantined"
+	ReasonTokenInvalid       Reason = "token_invalid"
+	ReasonTokenNotForName    Reason = "token_not_for_name"
+	ReasonTokenRequired      Reason = "token_required"
+	ReasonUnknownHub         Reason = "unknown_hub"
+	ReasonUnknownType        Reason = "unknown_type"
+	ReasonUnsupportedChannel Reason = "unsupported_channel"
+)
+
+// Links: why a message waits or a link to a peer was refused or ended.
+const (
+	ReasonCertificateExpired     Reason = "certificate_expired"
+	ReasonCertificateNotYetValid Reason = "certificate_not_yet_valid"
+	ReasonCloned                 Reason = "cloned"
+	ReasonFrameTooLarge          Reason = "frame_too_large"
+	ReasonLinkDuplicate          Reason = "link_duplicate"
+	ReasonLinkLost               Reason = "link_lost"
+	ReasonLinkProtocol           Reason = "link_protocol"
+	ReasonLinkReplaced           Reason = "link_replaced"
+	ReasonNoCertificate          Reason = "no_certificate"
+	ReasonPinMismatch            Reason = "pin_mismatch"
+	ReasonRelayPending           Reason = "relay_pending"
+	ReasonRelayVersion           Reason = "relay_version"
+	ReasonRewound                Reason = "rewound"
+	ReasonSelfDial               Reason = "self_dial"
+	ReasonUnknownPeer            Reason = "unknown_peer"
+	ReasonWrongHubID             Reason = "wrong_hub_id"
+	ReasonWrongKeyUsage          Reason = "wrong_key_usage"
+)
+
+// Peers: why the administrator's change of trust was refused.
+const (
+	ReasonHubIDTaken      Reason = "hub_id_taken"
+	ReasonInvalidHubID    Reason = "invalid_hub_id"
+	ReasonInvalidPattern  Reason = "invalid_pattern"
+	ReasonInvalidPin      Reason = "invalid_pin"
+	ReasonOwnHubID        Reason = "own_hub_id"
+	ReasonPatternsMissing Reason = "patterns_missing"
+	ReasonPinTaken        Reason = "pin_taken"
+	ReasonPinsMissing     Reason = "pins_missing"
+)
+
+// Journal: why a store was refused or the node stopped.
+const (
+	ReasonJournalCorrupt     Reason = "journal_corrupt"
+	ReasonJournalFailed      Reason = "journal_failed"
+	ReasonJournalNewerFormat Reason = "journal_newer_format"
+	ReasonJournalRewound     Reason = "journal_rewound"
+	ReasonStoreLocked        Reason = "store_locked"
+	ReasonStoreMissing       Reason = "store_missing"
+	ReasonWrongHub           Reason = "wrong_hub"
+)
+
+// Node: why a command or a start was refused.
+const (
+	ReasonAlreadyInitialised Reason = "already_initialised"
+	ReasonAlreadyRunning     Reason = "already_running"
+	ReasonInvalidConfig      Reason = "invalid_config"
+	ReasonNotRunning         Reason = "not_running"
+	ReasonOpenHubNotLoopback Reason = "open_hub_not_loopback"
+	ReasonPortInUse          Reason = "port_in_use"
+	ReasonUnknownConfigKey   Reason = "unknown_config_key"
+)
+
+// ReasonInfo is what documentation and commands say about a reason.
+type ReasonInfo struct {
+	Word    Reason
+	Meaning string // one sentence: what happened
+	Next    string // one sentence for an operator: what to do
+}
+
+// Reasons lists every reason, in the order of the sections above. The caller owns
+// the slice.
+func Reasons() []ReasonInfo {
+	var all []ReasonInfo
+	for _, section := range [][]ReasonInfo{
+		receiptReasons(), sessionReasons(), frameReasons(), linkReasons(), peerReasons(), journalReasons(), nodeReasons(),
+	} {
+		all = append(all, section...)
+	}
+	return all
+}
+
+// Explain returns what is known about a reason; ok is false for a word that is not
+// in the list.
+func Explain(word Reason) (info ReasonInfo, ok bool) {
+	for _, r := range Reasons() {
+		if r.Word == word {
+			return r, true
+		}
+	}
+	return ReasonInfo{}, false
+}
+
+func receiptReasons() []ReasonInfo {
+	return []ReasonInfo{
+		{ReasonNoLiveRecipient, "Recipients matched, but none of them showed a sign of life lately.", "Look at the recipient's session; the message waits in its mailbox."},
+		{ReasonNoOnlineRecipient, "Nobody online matched the target.", "Check the target's spelling with fleet status, or wait: the message waits in the mailbox."},
+		{ReasonPendingWindowEvicted, "Too many receipts were pending and the oldest was given up.", "Ask the recipient whether it has the message; its delivery goes on without a receipt."},
+	}
+}
+
+func sessionReasons() []ReasonInfo {
+	return []ReasonInfo{
+		{ReasonAuthDenied, "The token of the first frame did not open this hub.", "Give the agent a token made with fleet agent token create."},
+		{ReasonAuthRequired, "The first frame was unusable on a hub that needs a token.", "Send a well-formed first frame with the agent's token."},
+		{ReasonAuthTimeout, "No authenticated frame came within the time for registration.", "Check that the client sends its registration at once, and the network between."},
+		{ReasonClientClosed, "The agent closed its socket.", "Nothing to do; the mailbox keeps what comes meanwhile."},
+		{ReasonConnectionLost, "The agent's connection broke without a close.", "Check the agent's machine and network if it does not come back."},
+		{ReasonHostNotAllowed, "The upgrade named a host this listener does not answer for.", "Connect by the listener's own name or add the name to the allowed hosts."},
+		{ReasonHubAtCapacity, "The hub holds as many sockets as it may.", "Close idle agents or raise the limit of sockets."},
+		{ReasonHubShutdown, "The hub is stopping.", "Reconnect when it is up again; nothing accepted is lost."},
+		{ReasonInternalError, "Handling a frame failed in a way nobody foresaw.", "Look at the node's log and report what is there."},
+		{ReasonInvalidName, "The name cannot be borne: blank, too long, or with characters that do not show.", "Choose a visible name of at most 256 bytes in Unicode normal form C."},
+		{ReasonMessageTooLarge, "A message exceeded the largest size.", "Send less in one message, or a reference to it."},
+		{ReasonNameConflict, "The name is already online from another connection.", "Use another name, or register with takeover."},
+		{ReasonNameSwitch, "A bound socket used another sender name.", "Open one connection per name."},
+		{ReasonOriginNotAllowed, "The upgrade came from a web page of an origin that is not allowed.", "Add the origin to the allow-list if that page is meant to connect."},
+		{ReasonPingTimeout, "The agent did not answer a ping in time.", "Check that the agent runs and reads its socket."},
+		{ReasonRegistrationRequired, "The first frame bound no name.", "Send a well-formed frame with a sender first."},
+		{ReasonRegistrationTimeout, "No frame bound a name within the time for registration.", "Check that the client registers right after connecting."},
+		{ReasonReservedIdentity, "The name belongs to the hub or to another hub's seats.", "Choose a name without @ that is not SynapseHub, synapse or system."},
+		{ReasonSlowReader, "The socket's queue was full because its agent does not read.", "Find out why the agent is slow; on reconnecting it gets its mailbox."},
+		{ReasonSuperseded, "Another connection took the name over.", "Nothing to do if that was meant; otherwise find the other session."},
+		{ReasonTakeoverCooldown, "The name was taken over a moment ago.", "Wait two seconds before taking it over again."},
+		{ReasonTakeoverQuarantine, "The name was taken over too often in a short time.", "Find the two sessions that fight for the name and stop one."},
+		{ReasonTooManyFromHost, "One remote host holds as many sockets as it may.", "Close connections of that host or raise its limit."},
+		{ReasonTooManyUnauthenticated, "Too many sockets are still authenticating.", "Wait, and look for clients that connect without registering."},
+		{ReasonWriteFailed, "A frame could not be written to the socket in time.", "Check the agent's machine and network if it does not come back."},
+	}
+}
+
+func frameReasons() []ReasonInfo {
+	return []ReasonInfo{
+		{ReasonInvalidAddress, "The target is not an address of the form NAME or NAME@HUB, or too long.", "Correct the target."},
+		{ReasonInvalidAnswer, "The structured answer is incomplete, holds unlisted values or answers another chat.", "Send all three response members with listed values to the sender of the chat answered."},
+		{ReasonMalformedFrame, "The JSON is not an object or a member has the wrong kind.", "Correct the client that built the frame."},
+		{ReasonMalformedJSON, "The text is not strict JSON.", "Correct the client: UTF-8, no name twice, finite numbers, at most 64 levels."},
+		{ReasonNotPermitted, "The receiving side has not granted this message's way.", "Ask the other hub's administrator for a may-reach pattern that covers the seat."},
+		{ReasonOneTargetOnly, "A message to another hub must name exactly one seat.", "Send one message per seat."},
+		{ReasonQuarantined, "Handling the record failed; its bytes were put aside and the rest goes on.", "Look at it with fleet journal quarantine."},
+		{ReasonTokenInvalid, "The token is not known here or was revoked.", "Make a new token with fleet agent token create."},
+		{ReasonTokenNotForName, "The token was made for another seat.", "Use the seat's own token."},
+		{ReasonTokenRequired, "The hub is secured and the first frame had no token.", "Give the agent a token made with fleet agent token create."},
+		{ReasonUnknownHub, "The address names a hub that is not a peer.", "Peer with that hub, or correct the address."},
+		{ReasonUnknownType, "The frame's type is not one this hub speaks.", "Use a type of wire version 2 that this hub lists in its documentation."},
+		{ReasonUnsupportedChannel, "The chat names a channel and this hub has none.", "Address seats instead of a channel."},
+	}
+}
+
+func linkReasons() []ReasonInfo {
+	return []ReasonInfo{
+		{ReasonCertificateExpired, "The peer's certificate is past its end.", "Have the peer renew its certificate, and check both clocks."},
+		{ReasonCertificateNotYetValid, "The peer's certificate is not valid yet.", "Check both clocks."},
+		{ReasonCloned, "The peer's copy of our lane differs from ours: two nodes live under one identity.", "Stop the copy, then settle it with fleet journal reconcile."},
+		{ReasonFrameTooLarge, "A link frame exceeded the agreed size.", "Update the older side; this is a fault of the peer's program."},
+		{ReasonLinkDuplicate, "Both sides dialled at once and the other connection is kept.", "Nothing to do."},
+		{ReasonLinkLost, "The link broke.", "Nothing to do: it is dialled again. Check the network if it does not return."},
+		{ReasonLinkProtocol, "The peer sent something the link protocol does not allow.", "Update the older side; report it if both are current."},
+		{ReasonLinkReplaced, "The peer restarted and opened a newer link.", "Nothing to do."},
+		{ReasonNoCertificate, "The other side showed no certificate.", "Check that the endpoint is a Fleet node's link port."},
+		{ReasonPinMismatch, "The peer's key is not one that was approved for its hub id.", "Compare fingerprints with the peer's administrator before approving a new key."},
+		{ReasonRelayPending, "The message has not left this node yet.", "Look at the peer's link with fleet peer show."},
+		{ReasonRelayVersion, "The two nodes have no relay version in common.", "Update the older node."},
+		{ReasonRewound, "The peer has seen more of our lane than our journal holds: the journal was rolled back.", "Restore the newer journal or settle it with fleet journal reconcile."},
+		{ReasonSelfDial, "The endpoint of a peer leads back to this node.", "Correct the peer's endpoint."},
+		{ReasonUnknownPeer, "The key or hub id is not one of an approved peer.", "Add the peer on this side if it is meant to connect."},
+		{ReasonWrongHubID, "The certificate names another hub than the one expected.", "Check the peer's endpoint and hub id."},
+		{ReasonWrongKeyUsage, "The certificate may not be used for this role.", "Have the peer make its identity anew with fleet init."},
+	}
+}
+
+func peerReasons() []ReasonInfo {
+	return []ReasonInfo{
+		{ReasonHubIDTaken, "The hub id is a peer's already, or looks like one.", "Have the other side choose a distinct id, or look at the peer that has it."},
+		{ReasonInvalidHubID, "The hub id is not of the allowed form.", "Use 1 to 64 of A-Z a-z 0-9 . _ - beginning with a letter or digit."},
+		{ReasonInvalidPattern, "A may-reach pattern is not of the form PROJECT/SEAT or NAME.", "Correct the pattern; * and ? do not cross a slash."},
+		{ReasonInvalidPin, "The pin is not the fingerprint of a key.", "Copy it from fleet status on the peer's side."},
+		{ReasonOwnHubID, "The hub id is this node's own, or looks like it.", "Check which node the command was run on."},
+		{ReasonPatternsMissing, "Nothing would be allowed through: no may-reach pattern was given.", "Give at least one --may-reach pattern."},
+		{ReasonPinTaken, "The key is already approved for another hub id.", "Find out which id the key belongs to; a key names one hub only."},
+		{ReasonPinsMissing, "No key pin was given.", "Give the fingerprint the other administrator told you."},
+	}
+}
+
+func journalReasons() []ReasonInfo {
+	return []ReasonInfo{
+		{ReasonJournalCorrupt, "The journal does not verify.", "Run fleet journal verify, then restore a backup of that range."},
+		{ReasonJournalFailed, "The journal could not be written or synced; the node stopped before telling anyone.", "Check disk space and the disk, then start the node again."},
+		{ReasonJournalNewerFormat, "The journal was written by a newer program.", "Use the program version the FORMAT file names."},
+		{ReasonJournalRewound, "The journal ends before what was already synced and told.", "Restore the newer journal; do not start from this copy."},
+		{ReasonStoreLocked, "Another process has the journal open.", "Stop that process, or use its admin socket."},
+		{ReasonStoreMissing, "There is no journal in the folder.", "Run fleet init, or correct --dir."},
+		{ReasonWrongHub, "The folder belongs to another hub id.", "Use that hub's own folder."},
+	}
+}
+
+func nodeReasons() []ReasonInfo {
+	return []ReasonInfo{
+		{ReasonAlreadyInitialised, "The folder holds a node already.", "Use fleet serve, or another folder."},
+		{ReasonAlreadyRunning, "A node runs on this folder already.", "Use it, or stop it first."},
+		{ReasonInvalidConfig, "A setting has a value it cannot have.", "Correct the setting the message names."},
+		{ReasonNotRunning, "No node runs on this folder.", "Start it with fleet serve."},
+		{ReasonOpenHubNotLoopback, "A hub without tokens would listen beyond this machine.", "Create agent tokens first, or listen on 127.0.0.1."},
+		{ReasonPortInUse, "The listening address is taken by another process.", "Stop that process or choose another address."},
+		{ReasonUnknownConfigKey, "A setting is not one this program knows.", "Remove or correct the key the message names."},
+	}
+}

@@ -1,0 +1,74 @@
+package wire
+
+import "strings"
+
+// Sentences for people in hub frames. Clients must not parse them; they are our own
+// words, and what they repeat of a frame is bounded.
+
+// NameTakenText says that a name is held by another socket.
+func NameTakenText(name string) string {
+	return "The name '" + clip(name) + "' belongs to another connection; choose a different one or ask for a takeover."
+}
+
+// NameSwitchText says that a connection keeps the name it registered.
+func NameSwitchText(bound, asked string) string {
+	return "This connection is registered as '" + clip(bound) + "' and cannot speak as '" + clip(asked) + "'; open another connection for that."
+}
+
+// AuthDeniedText says why a token did not open the hub. Any other reason than the
+// three of tokens gets the general sentence.
+func AuthDeniedText(reason Reason, name string) string {
+	switch reason {
+	case ReasonTokenRequired:
+		return "This hub needs a token in the first frame."
+	case ReasonTokenInvalid:
+		return "This hub does not know the token."
+	case ReasonTokenNotForName:
+		return "The token was not issued for the name '" + clip(name) + "'."
+	}
+	return "This hub refused the registration."
+}
+
+func receiptText(f *Receipt) string {
+	switch {
+	case f.Shape == ReceiptDeferred:
+		return "Taken from the mailbox by " + nameList(f.Recipients) + "."
+	case f.Shape == ReceiptExpired:
+		return "This hub no longer waits for the message to be taken; its outcome stays unknown."
+	case f.Delivered:
+		return "Reached " + nameList(f.Recipients) + "."
+	case f.RemoteHub != "":
+		return "Waiting for hub " + string(f.RemoteHub) + "; its answer follows as another receipt."
+	case f.Reason == ReasonNoLiveRecipient:
+		return "No recipient of '" + clip(f.MessageTarget) + "' shows signs of life."
+	}
+	return "Nobody online answers to '" + clip(f.MessageTarget) + "'."
+}
+
+func livenessText(stale, passive []string) string {
+	var parts []string
+	if len(stale) > 0 {
+		parts = append(parts, "no sign of life from "+nameList(stale))
+	}
+	if len(passive) > 0 {
+		parts = append(parts, "only a passive receiver for "+nameList(passive))
+	}
+	return "The message may stay unread: " + strings.Join(parts, "; ") + "."
+}
+
+// nameList names at most four agents, so that a broadcast's receipt stays small.
+func nameList(names []string) string {
+	const shown = 4
+	if len(names) == 0 {
+		return "nobody"
+	}
+	more := ""
+	if len(names) > shown {
+		names, more = names[:shown], " and others"
+	}
+	clipped := make([]string, len(names))
+	for i, n := range names {
+		clipped[i] = clip(n)
+	}
+	return strings.Join(clipped, ", ") + more
+}
