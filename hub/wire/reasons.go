@@ -64,19 +64,23 @@ const (
 	ReasonCertificateExpired     Reason = "certificate_expired"
 	ReasonCertificateNotYetValid Reason = "certificate_not_yet_valid"
 	ReasonCloned                 Reason = "cloned"
+	ReasonDigestMismatch         Reason = "digest_mismatch"
 	ReasonFrameTooLarge          Reason = "frame_too_large"
 	ReasonLinkDuplicate          Reason = "link_duplicate"
 	ReasonLinkLost               Reason = "link_lost"
 	ReasonLinkProtocol           Reason = "link_protocol"
 	ReasonLinkReplaced           Reason = "link_replaced"
+	ReasonMalformedOrigin        Reason = "malformed_origin"
 	ReasonNoCertificate          Reason = "no_certificate"
 	ReasonPinMismatch            Reason = "pin_mismatch"
 	ReasonRelayPending           Reason = "relay_pending"
 	ReasonRelayVersion           Reason = "relay_version"
 	ReasonRewound                Reason = "rewound"
 	ReasonSelfDial               Reason = "self_dial"
+	ReasonTooManyHops            Reason = "too_many_hops"
 	ReasonUnknownPeer            Reason = "unknown_peer"
 	ReasonWrongHubID             Reason = "wrong_hub_id"
+	ReasonWrongOrigin            Reason = "wrong_origin"
 	ReasonWrongKeyUsage          Reason = "wrong_key_usage"
 )
 
@@ -205,19 +209,23 @@ func linkReasons() []ReasonInfo {
 		{ReasonCertificateExpired, "The peer's certificate is past its end.", "Have the peer renew its certificate, and check both clocks."},
 		{ReasonCertificateNotYetValid, "The peer's certificate is not valid yet.", "Check both clocks."},
 		{ReasonCloned, "The peer's copy of our lane differs from ours: two nodes live under one identity.", "Stop the copy, then settle it with fleet journal reconcile."},
+		{ReasonDigestMismatch, "A record's body is not the one its origin block was made for.", "Report it to the peer's administrator: the record was altered after it was accepted."},
 		{ReasonFrameTooLarge, "A link frame exceeded the agreed size.", "Update the older side; this is a fault of the peer's program."},
 		{ReasonLinkDuplicate, "Both sides dialled at once and the other connection is kept.", "Nothing to do."},
 		{ReasonLinkLost, "The link broke.", "Nothing to do: it is dialled again. Check the network if it does not return."},
 		{ReasonLinkProtocol, "The peer sent something the link protocol does not allow.", "Update the older side; report it if both are current."},
 		{ReasonLinkReplaced, "The peer restarted and opened a newer link.", "Nothing to do."},
+		{ReasonMalformedOrigin, "A record's origin block cannot be read.", "Update the older side; this is a fault of the peer's program."},
 		{ReasonNoCertificate, "The other side showed no certificate.", "Check that the endpoint is a Fleet node's link port."},
 		{ReasonPinMismatch, "The peer's key is not one that was approved for its hub id.", "Compare fingerprints with the peer's administrator before approving a new key."},
 		{ReasonRelayPending, "The message has not left this node yet.", "Look at the peer's link with fleet peer show."},
 		{ReasonRelayVersion, "The two nodes have no relay version in common.", "Update the older node."},
 		{ReasonRewound, "The peer has seen more of our lane than our journal holds: the journal was rolled back.", "Restore the newer journal or settle it with fleet journal reconcile."},
 		{ReasonSelfDial, "The endpoint of a peer leads back to this node.", "Correct the peer's endpoint."},
+		{ReasonTooManyHops, "A record came by way of another hub, and this relay version carries one hop.", "Peer with the hub of origin directly."},
 		{ReasonUnknownPeer, "The key or hub id is not one of an approved peer.", "Add the peer on this side if it is meant to connect."},
 		{ReasonWrongHubID, "The certificate names another hub than the one expected.", "Check the peer's endpoint and hub id."},
+		{ReasonWrongOrigin, "A record claims another hub, or another epoch, than the link it came over.", "Ask the peer's administrator why its hub speaks for another."},
 		{ReasonWrongKeyUsage, "The certificate may not be used for this role.", "Have the peer make its identity anew with fleet init."},
 	}
 }
