@@ -66,8 +66,8 @@ type InRecord struct {
 	LaneHash [32]byte
 	// Refuse, when not "", is the forwarder's verdict that this record must not be admitted (a foreign origin, a digest
 	// that does not match, a malformed body). The core journals the refusal with its bytes, moves the cursor over the
-	// record and reports it among the result's refusals, exactly as for a refusal of its own. With
-	// [wire.ReasonMalformedOrigin] only Hub, Epoch, EpochID and LaneSeq of Origin are filled in.
+	// record and reports it among the result's refusals, exactly as for a refusal of its own. When
+	// the origin block itself could not be read, only Hub, Epoch, EpochID, LaneSeq and the body's Digest of Origin are set.
 	Refuse wire.Reason
 }
 
