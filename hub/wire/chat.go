@@ -45,41 +45,69 @@ type Answer struct {
 	Scope  string // one of AnswerScopes
 }
 
+// Values of response_evidence_scope.
+const (
+	// ScopeRecipient is an answer by an addressee of the chat answered.
+	ScopeRecipient = "recipient"
+	// ScopeOperator is an operator's remark about it.
+	ScopeOperator = "operator_commentary"
+)
+
 // AnswerStatuses lists the values of response_status.
 func AnswerStatuses() []string {
 	return []string{"acknowledged", "in_progress", "needs_input", "declined", "completed"}
 }
 
 // AnswerScopes lists the values of response_evidence_scope.
-func AnswerScopes() []string { return []string{"recipient", "operator_commentary"} }
+func AnswerScopes() []string { return []string{ScopeRecipient, ScopeOperator} }
 
 // Chat reads the frame as a chat. The result is the caller's own: nothing of it
 // aliases the frame. Refused are a non-blank channel (a channel chat must never
 // become a public one), half or wrong structured answers, and targets above the
-// bounds.
+// bounds; a refused chat still has ClientMsgID and ClientTimestamp, so that the error
+// frame can name it.
 func (in *Inbound) Chat() (Chat, *FrameError) {
-	if in.Object.hasChannel() {
-		return Chat{}, &FrameError{Reason: ReasonUnsupportedChannel, Text: "This hub has no channels; the message was not sent."}
-	}
-	if len(in.Target) > MaxTargetBytes || targetParts(in.Target) > MaxTargetParts {
-		return Chat{}, &FrameError{Reason: ReasonInvalidAddress, Text: "The target is too long or lists too many recipients."}
-	}
-	answer, ok := in.Object.answer()
-	if !ok {
-		return Chat{}, &FrameError{Reason: ReasonInvalidAnswer, Text: "A structured answer needs response_to_seq, response_status and response_evidence_scope, each with a listed value."}
-	}
-	c := Chat{Target: in.Target, HasTarget: in.HasTarget, Answer: answer}
-	id, _ := in.Object.Get(memberClientMsgID)
+	o := &in.Object
+	c := Chat{Target: in.Target, HasTarget: in.HasTarget}
+	id, _ := o.Get(memberClientMsgID)
 	c.ClientMsgID = clientMsgID(id)
-	stamp, _ := in.Object.Get(memberTimestamp)
+	stamp, _ := o.Get(memberTimestamp)
 	if usableTimestamp(stamp) {
 		c.ClientTimestamp = string(stamp)
 	}
-	receipt, _ := in.Object.Get(memberReceiptRequested)
+	answer, bad := in.refused()
+	if bad != nil {
+		return c, bad
+	}
+	c.Answer = answer
+	receipt, _ := o.Get(memberReceiptRequested)
 	c.ReceiptRequested = receipt.Truthy()
-	c.Body = in.Object.carried(c.ClientMsgID, c.ClientTimestamp)
+	c.Body = o.carried(c.ClientMsgID, c.ClientTimestamp)
 	c.Digest = sha256.Sum256(c.Body)
 	return c, nil
+}
+
+func (in *Inbound) refused() (*Answer, *FrameError) {
+	if in.Object.hasChannel() {
+		return nil, &FrameError{
+			Reason: ReasonUnsupportedChannel,
+			Text:   "This hub has no channels; the message was not sent.",
+		}
+	}
+	if len(in.Target) > MaxTargetBytes || targetParts(in.Target) > MaxTargetParts {
+		return nil, &FrameError{
+			Reason: ReasonInvalidAddress,
+			Text:   "The target is too long or lists too many recipients.",
+		}
+	}
+	answer, ok := in.Object.answer()
+	if !ok {
+		return nil, &FrameError{
+			Reason: ReasonInvalidAnswer,
+			Text:   "A structured answer needs response_to_seq, response_status and response_evidence_scope, each with a listed value.",
+		}
+	}
+	return answer, nil
 }
 
 // hasChannel tells whether the object names a channel; blank and null do not.

@@ -9,7 +9,7 @@ type Close struct {
 }
 
 // CloseOf returns how a socket is closed for a reason; ok is false for a reason that
-// closes none. Public hubs send no text with 1001.
+// closes none. Where public hubs have a text it is theirs; they send none with 1001.
 func CloseOf(reason Reason) (c Close, ok bool) {
 	code, text := closeWords(reason)
 	return Close{Code: code, Text: text, Reason: reason}, code != 0

@@ -22,17 +22,16 @@ const (
 type FrameError struct {
 	Reason Reason
 	Text   string // payload of the error frame
-	// Plain marks the sentences clients match byte for byte. Public hubs send
-	// them without an error code, so Code is empty for them.
-	Plain bool
 }
 
 // Error names the reason only: the text may repeat what the peer sent.
 func (e *FrameError) Error() string { return string(e.Reason) }
 
-// Code is the word for the frame's error_code, "" where public hubs send none.
+// Code is the word for the frame's error_code: none for the errors public hubs send,
+// which carry none there either.
 func (e *FrameError) Code() Reason {
-	if e.Plain {
+	switch e.Reason {
+	case ReasonMalformedJSON, ReasonMalformedFrame, ReasonUnknownType:
 		return ""
 	}
 	return e.Reason
@@ -68,8 +67,8 @@ func ParseInbound(b []byte, lim Limits) (Inbound, *FrameError) {
 		}
 		if texts[i], ok = v.Text(); !ok {
 			return Inbound{}, &FrameError{
-				Reason: ReasonMalformedFrame, Plain: true,
-				Text: "Malformed frame: '" + name + "' must be a string.",
+				Reason: ReasonMalformedFrame,
+				Text:   "Malformed frame: '" + name + "' must be a string.",
 			}
 		}
 		in.HasTarget = in.HasTarget || name == memberTarget
@@ -83,19 +82,19 @@ func frameErrorOf(err error) *FrameError {
 	e, ok := err.(*JSONError)
 	switch {
 	case ok && e.Reason == ReasonMalformedFrame:
-		return &FrameError{Reason: e.Reason, Text: "Malformed frame: expected a JSON object.", Plain: true}
+		return &FrameError{Reason: e.Reason, Text: "Malformed frame: expected a JSON object."}
 	case ok && e.Reason == ReasonMessageTooLarge:
 		return &FrameError{Reason: e.Reason, Text: "The frame is larger than this hub accepts."}
 	}
-	return &FrameError{Reason: ReasonMalformedJSON, Text: "Malformed JSON.", Plain: true}
+	return &FrameError{Reason: ReasonMalformedJSON, Text: "Malformed JSON."}
 }
 
 // UnknownType is the refusal of a verb this hub does not speak. It repeats at most
 // 256 bytes of it.
 func UnknownType(t FrameType) *FrameError {
 	return &FrameError{
-		Reason: ReasonUnknownType, Plain: true,
-		Text: "Unknown message type '" + clip(string(t)) + "'.",
+		Reason: ReasonUnknownType,
+		Text:   "Unknown message type '" + clip(string(t)) + "'.",
 	}
 }
 

@@ -80,8 +80,8 @@ const (
 	ReasonTooManyHops            Reason = "too_many_hops"
 	ReasonUnknownPeer            Reason = "unknown_peer"
 	ReasonWrongHubID             Reason = "wrong_hub_id"
-	ReasonWrongOrigin            Reason = "wrong_origin"
 	ReasonWrongKeyUsage          Reason = "wrong_key_usage"
+	ReasonWrongOrigin            Reason = "wrong_origin"
 )
 
 // Peers: why the administrator's change of trust was refused.
@@ -225,8 +225,8 @@ func linkReasons() []ReasonInfo {
 		{ReasonTooManyHops, "A record came by way of another hub, and this relay version carries one hop.", "Peer with the hub of origin directly."},
 		{ReasonUnknownPeer, "The key or hub id is not one of an approved peer.", "Add the peer on this side if it is meant to connect."},
 		{ReasonWrongHubID, "The certificate names another hub than the one expected.", "Check the peer's endpoint and hub id."},
-		{ReasonWrongOrigin, "A record claims another hub, or another epoch, than the link it came over.", "Ask the peer's administrator why its hub speaks for another."},
 		{ReasonWrongKeyUsage, "The certificate may not be used for this role.", "Have the peer make its identity anew with fleet init."},
+		{ReasonWrongOrigin, "A record claims another hub, or another epoch, than the link it came over.", "Ask the peer's administrator why its hub speaks for another."},
 	}
 }
 
