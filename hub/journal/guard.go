@@ -1,0 +1,233 @@
+package journal
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+var (
+	errStopped  = errors.New("journal: the store has stopped")
+	errReadOnly = errors.New("journal: opened read only")
+)
+
+// refusePause is how long a stopped store's file system holds an operation of Pebble before it refuses it: Pebble
+// retries a failed flush at once and for ever, and would spin until the process ends.
+const refusePause = 20 * time.Millisecond
+
+// guard stops a store for good: after fail, no byte of it is written again. That makes it safe that the logger
+// returns from Fatalf, which Pebble does not expect: what it does next reaches no disk.
+type guard struct {
+	first    atomic.Pointer[Error]
+	readOnly bool
+	closing  chan struct{} // ends the pauses
+	notify   func(*Error)  // called once, with the first failure
+
+	syncs, written atomic.Uint64
+}
+
+func newGuard(readOnly bool, notify func(*Error)) *guard {
+	return &guard{readOnly: readOnly, closing: make(chan struct{}), notify: notify}
+}
+
+// fail records the first failure and returns the one that counts.
+func (g *guard) fail(err *Error) *Error {
+	if g.first.CompareAndSwap(nil, err) {
+		g.notify(err)
+	}
+	return g.first.Load()
+}
+
+// failure is nil while the store is healthy.
+func (g *guard) failure() error {
+	if e := g.first.Load(); e != nil {
+		return e
+	}
+	return nil
+}
+
+// admit is asked before every operation that would change the folder.
+func (g *guard) admit() error {
+	if g.readOnly {
+		return errReadOnly
+	}
+	if g.first.Load() == nil {
+		return nil
+	}
+	pause := time.NewTimer(refusePause)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-g.closing:
+	}
+	return errStopped
+}
+
+// guardFS is the file system as Pebble and this package see it.
+type guardFS struct {
+	vfs.FS
+	g *guard
+}
+
+func (f guardFS) Unwrap() vfs.FS { return f.FS }
+
+func (f guardFS) file(open func() (vfs.File, error)) (vfs.File, error) {
+	if err := f.g.admit(); err != nil {
+		return nil, err
+	}
+	file, err := open()
+	if err != nil {
+		return nil, err
+	}
+	return guardFile{file, f.g}, nil
+}
+
+func (f guardFS) change(do func() error) error {
+	if err := f.g.admit(); err != nil {
+		return err
+	}
+	return do()
+}
+
+func (f guardFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.file(func() (vfs.File, error) { return f.FS.Create(name, c) })
+}
+
+func (f guardFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	return f.file(func() (vfs.File, error) { return f.FS.OpenReadWrite(name, c, opts...) })
+}
+
+func (f guardFS) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.file(func() (vfs.File, error) { return f.FS.ReuseForWrite(old, name, c) })
+}
+
+// OpenDir is allowed always; syncing the directory is not.
+func (f guardFS) OpenDir(name string) (vfs.File, error) {
+	file, err := f.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return guardFile{file, f.g}, nil
+}
+
+func (f guardFS) Link(old, name string) error {
+	return f.change(func() error { return f.FS.Link(old, name) })
+}
+
+func (f guardFS) Remove(name string) error {
+	return f.change(func() error { return f.FS.Remove(name) })
+}
+
+func (f guardFS) RemoveAll(name string) error {
+	return f.change(func() error { return f.FS.RemoveAll(name) })
+}
+
+func (f guardFS) Rename(old, name string) error {
+	return f.change(func() error { return f.FS.Rename(old, name) })
+}
+
+func (f guardFS) MkdirAll(dir string, perm os.FileMode) error {
+	return f.change(func() error { return f.FS.MkdirAll(dir, perm) })
+}
+
+type guardFile struct {
+	vfs.File
+	g *guard
+}
+
+func (f guardFile) Write(p []byte) (int, error) {
+	if err := f.g.admit(); err != nil {
+		return 0, err
+	}
+	n, err := f.File.Write(p)
+	f.g.written.Add(uint64(n))
+	return n, err
+}
+
+func (f guardFile) WriteAt(p []byte, off int64) (int, error) {
+	if err := f.g.admit(); err != nil {
+		return 0, err
+	}
+	n, err := f.File.WriteAt(p, off)
+	f.g.written.Add(uint64(n))
+	return n, err
+}
+
+func (f guardFile) Preallocate(off, n int64) error {
+	if err := f.g.admit(); err != nil {
+		return err
+	}
+	return f.File.Preallocate(off, n)
+}
+
+func (f guardFile) Sync() error { return f.sync(f.File.Sync) }
+
+func (f guardFile) SyncData() error { return f.sync(f.File.SyncData) }
+
+func (f guardFile) SyncTo(n int64) (full bool, err error) {
+	err = f.sync(func() error { full, err = f.File.SyncTo(n); return err })
+	return full, err
+}
+
+func (f guardFile) sync(do func() error) error {
+	if err := f.g.admit(); err != nil {
+		return err
+	}
+	f.g.syncs.Add(1)
+	return do()
+}
+
+// users counts the calls inside a store, so that Close can wait for them.
+type users struct {
+	mu     sync.Mutex
+	n      int
+	closed bool
+	idle   sync.Cond
+}
+
+func (u *users) enter() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.closed {
+		return false
+	}
+	u.n++
+	return true
+}
+
+func (u *users) leave() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.n--
+	if u.n == 0 && u.closed {
+		u.idle.Broadcast()
+	}
+}
+
+// close refuses new calls and waits for those inside; false if it was closed before.
+func (u *users) close() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.closed {
+		return false
+	}
+	u.closed = true
+	u.idle.L = &u.mu
+	for u.n > 0 {
+		u.idle.Wait()
+	}
+	return true
+}
+
+func closeAll(closers ...io.Closer) error {
+	var errs []error
+	for _, c := range closers {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,85 @@
+package journal
+
+import "strconv"
+
+// Kind names what an event states. The list is append-only: numbers are on disk for ever, retired ones stay blank.
+type Kind uint16
+
+// The kinds, in the order they were introduced.
+const (
+	KindEpochStarted         Kind = 1
+	KindChatAccepted         Kind = 2
+	KindReceiptSettled       Kind = 3
+	KindNotificationsSettled Kind = 4
+	KindWatermarkRaised      Kind = 5
+	KindTokenCreated         Kind = 6
+	KindTokenRevoked         Kind = 7
+	KindPeerAdded            Kind = 8
+	KindInboundRefused       Kind = 9
+	KindLaneAcked            Kind = 10
+	KindRemoteRefused        Kind = 11
+	KindRecordQuarantined    Kind = 12
+	KindSnapshotTaken        Kind = 13
+	KindBodyPurged           Kind = 14
+)
+
+// An event's Format holds the number of its record's layout in the low bits and two promises of its writer.
+const (
+	// FormatNumber masks the layout number. A reader refuses a number above the one it knows.
+	FormatNumber uint8 = 0x3f
+	// FormatIgnorable says that a reader without the kind may skip the event: it repeats, loses and ends no work.
+	FormatIgnorable uint8 = 0x40
+	// FormatAdditive says that a reader may ignore fields it does not know.
+	FormatAdditive uint8 = 0x80
+)
+
+// kindInfo is what this build knows of a kind.
+type kindInfo struct {
+	name   string
+	format uint8 // newest layout number this build reads and the one it writes
+	parse  func(attrs []byte, lax bool) (any, error)
+}
+
+// kinds is indexed by Kind; an empty name is an unknown kind. Read only.
+var kinds = [...]kindInfo{
+	KindEpochStarted:         {"epoch_started", 1, parser((*EpochStarted).field)},
+	KindChatAccepted:         {"chat_accepted", 1, parser((*ChatAccepted).field)},
+	KindReceiptSettled:       {"receipt_settled", 1, parser((*ReceiptSettled).field)},
+	KindNotificationsSettled: {"notifications_settled", 1, parser((*NotificationsSettled).field)},
+	KindWatermarkRaised:      {"watermark_raised", 1, parser((*WatermarkRaised).field)},
+	KindTokenCreated:         {"token_created", 1, parser((*TokenCreated).field)},
+	KindTokenRevoked:         {"token_revoked", 1, parser((*TokenRevoked).field)},
+	KindPeerAdded:            {"peer_added", 1, parser((*PeerAdded).field)},
+	KindInboundRefused:       {"inbound_refused", 1, parser((*InboundRefused).field)},
+	KindLaneAcked:            {"lane_acked", 1, parser((*LaneAcked).field)},
+	KindRemoteRefused:        {"remote_refused", 1, parser((*RemoteRefused).field)},
+	KindRecordQuarantined:    {"record_quarantined", 1, parser((*RecordQuarantined).field)},
+	KindSnapshotTaken:        {"snapshot_taken", 1, parser((*SnapshotTaken).field)},
+	KindBodyPurged:           {"body_purged", 1, parser((*BodyPurged).field)},
+}
+
+// Kinds lists every kind this build knows, in order.
+func Kinds() []Kind {
+	var out []Kind
+	for k := range kinds {
+		if kinds[k].name != "" {
+			out = append(out, Kind(k))
+		}
+	}
+	return out
+}
+
+func (k Kind) info() (kindInfo, bool) {
+	if int(k) >= len(kinds) || kinds[k].name == "" {
+		return kindInfo{}, false
+	}
+	return kinds[k], true
+}
+
+// String is the kind's word in exports and logs, or "kind_N" for one this build does not know.
+func (k Kind) String() string {
+	if info, ok := k.info(); ok {
+		return info.name
+	}
+	return "kind_" + strconv.Itoa(int(k))
+}

@@ -1,0 +1,102 @@
+package journal
+
+import (
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Sizes that suit a hub: a memtable holds some seconds of busy traffic, the cache the open work.
+const (
+	DefaultMemTableBytes = 16 << 20
+	DefaultCacheBytes    = 32 << 20
+
+	bloomBits = 10
+)
+
+// pebbleOptions is how every store is opened. Pebble stays at its newest format: older ones take a flipped bit in
+// a log for the end of the log.
+func pebbleOptions(o Options, fs vfs.FS, lock *pebble.Lock, g *guard, mustExist bool) *pebble.Options {
+	po := &pebble.Options{
+		FS:                 fs,
+		Lock:               lock,
+		FormatMajorVersion: pebble.FormatNewest,
+		CacheSize:          o.CacheBytes,
+		MemTableSize:       uint64(o.MemTableBytes),
+		ReadOnly:           o.ReadOnly,
+		ErrorIfNotExists:   mustExist,
+		Logger:             logger{g},
+		EventListener:      listener(g, o.Listener),
+	}
+	if o.testing.formatMajor != 0 {
+		po.FormatMajorVersion = o.testing.formatMajor
+	}
+	for i := range po.Levels {
+		po.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)
+	}
+	return po
+}
+
+// logger keeps Pebble from ending the process: Fatalf stops the store instead (see guard). Pebble's own lines are
+// dropped, since what matters of them arrives as events.
+type logger struct{ g *guard }
+
+func (logger) Infof(string, ...any) {}
+
+func (logger) Errorf(string, ...any) {}
+
+func (l logger) Fatalf(format string, args ...any) {
+	l.g.fail(failed(fmt.Errorf("storage engine: "+format, args...)))
+}
+
+// StoreEventKind names what a StoreEvent tells.
+type StoreEventKind uint8
+
+const (
+	// EventFailed: the store has stopped for good; Err is the *Error every call now answers.
+	EventFailed StoreEventKind = iota + 1
+	// EventCorruption: damaged data was found on disk; reads of it answer journal_corrupt.
+	EventCorruption
+	// EventStallBegin and EventStallEnd: writes wait for flushes or compactions.
+	EventStallBegin
+	// EventStallEnd ends what EventStallBegin began.
+	EventStallEnd
+	// EventLowDisk: the volume is filling up.
+	EventLowDisk
+)
+
+// StoreEvent is something about the store that an operator may want to see.
+type StoreEvent struct {
+	Kind StoreEventKind
+	Err  error
+	Text string
+}
+
+// listener turns Pebble's events into ours. Any background write error stops the store: a failing disk is not
+// retried, and Pebble would retry for ever. Damage found in the background does not stop it: what is damaged is
+// refused when it is read.
+func listener(g *guard, tell func(StoreEvent)) *pebble.EventListener {
+	l := pebble.EventListener{
+		BackgroundError: func(err error) {
+			if pebble.IsCorruptionError(err) {
+				tell(StoreEvent{Kind: EventCorruption, Err: err})
+				return
+			}
+			g.fail(failed(fmt.Errorf("background write: %w", err)))
+		},
+		DataCorruption: func(info pebble.DataCorruptionInfo) {
+			tell(StoreEvent{Kind: EventCorruption, Err: info.Details, Text: info.Path})
+		},
+		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
+			tell(StoreEvent{Kind: EventStallBegin, Text: info.Reason})
+		},
+		WriteStallEnd: func() { tell(StoreEvent{Kind: EventStallEnd}) },
+		LowDiskSpace: func(info pebble.LowDiskSpaceInfo) {
+			tell(StoreEvent{Kind: EventLowDisk, Text: info.String()})
+		},
+	}
+	l.EnsureDefaults(logger{g})
+	return &l
+}
