@@ -222,6 +222,9 @@ func (s *Store) stagePurge(batch *pebble.Batch, ev *Event) error {
 	if !ok || !target.HasBody || target.Digest != rec.Digest || target.Kind == KindSnapshotTaken {
 		return fmt.Errorf("%w: event %d: event %d has no such body to purge", ErrBatch, ev.Seq, rec.Seq)
 	}
+	if _, again, err := s.get(seqKey(tablePurged, rec.Seq)); err != nil || again {
+		return errors.Join(fmt.Errorf("%w: event %d: the body of event %d was purged before", ErrBatch, ev.Seq, rec.Seq), err)
+	}
 	if err := batch.Delete(seqKey(tableBody, rec.Seq), nil); err != nil {
 		return err
 	}

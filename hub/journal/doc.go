@@ -29,7 +29,7 @@
 //	c seq8               chain hash after that event; one per batch, at its last event
 //	p seq8               seq8 of the tombstone (BodyPurged) that removed that event's body
 //	s                    seq8 of the newest SnapshotTaken, the only one whose body is kept
-//	m part 00 seq8       mailbox          o peer 00 laneseq8   lane outbox, value seq8
+//	m part 00 seq8       mailbox          o peer 00 laneseq8   lane outbox, value begins with seq8
 //	n sender 00 seq8     notifications    w identity           watermark, value seq8
 //
 // # Event header (format byte 1, integers big-endian)

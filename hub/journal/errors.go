@@ -3,13 +3,14 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"fleetrelay/hub/wire"
 
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Range is a run of event seqs, both ends included. The zero Range is none.
+// Range is a run of event seqs, both ends included. The zero Range is none; To = the greatest number is an open end.
 type Range struct {
 	From uint64 `json:"from"`
 	To   uint64 `json:"to"`
@@ -19,6 +20,8 @@ func (r Range) String() string {
 	switch {
 	case r == Range{}:
 		return "none"
+	case r.To == math.MaxUint64:
+		return fmt.Sprintf("everything from event %d on", r.From)
 	case r.From == r.To:
 		return fmt.Sprintf("event %d", r.From)
 	}

@@ -2,7 +2,6 @@ package journal
 
 import (
 	"errors"
-	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -222,12 +221,4 @@ func (u *users) close() bool {
 		u.idle.Wait()
 	}
 	return true
-}
-
-func closeAll(closers ...io.Closer) error {
-	var errs []error
-	for _, c := range closers {
-		errs = append(errs, c.Close())
-	}
-	return errors.Join(errs...)
 }

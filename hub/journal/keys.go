@@ -114,7 +114,7 @@ func MailboxRange(part string, from, to uint64) (lo, hi []byte) {
 	return namedRange(TableMailbox, part, from, to)
 }
 
-// LaneKey is the row of one record owed to a peer; its value is the event's SeqValue.
+// LaneKey is the row of one record owed to a peer; its value begins with the event's SeqValue.
 func LaneKey(peer string, laneSeq uint64) []byte { return named(TableLane, peer, laneSeq) }
 
 // LaneRange covers the lane rows of peer with from <= lane seq <= to.

@@ -4,8 +4,8 @@ import "google.golang.org/protobuf/encoding/protowire"
 
 // NotificationsSettled removes notification rows that their sender has been shown.
 type NotificationsSettled struct {
-	Sender string
-	Seqs   []uint64 // event seqs of the rows, none of them 0
+	Sender string   `json:"sender"`
+	Seqs   []uint64 `json:"seqs"` // event seqs of the rows, none of them 0
 }
 
 // Kind is KindNotificationsSettled.

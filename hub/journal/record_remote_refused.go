@@ -4,10 +4,15 @@ import "google.golang.org/protobuf/encoding/protowire"
 
 // RemoteRefused is a chat of ours that a peer did not admit.
 type RemoteRefused struct {
-	Peer                                 string
-	LaneSeq, ChatSeq, MsgID              uint64
-	Sender, Target                       string
-	ClientMsgID, ClientTimestamp, Reason string
+	Peer            string `json:"peer"`
+	LaneSeq         uint64 `json:"lane_seq"`
+	ChatSeq         uint64 `json:"chat_seq"`
+	MsgID           uint64 `json:"msg_id"`
+	Sender          string `json:"sender"`
+	Target          string `json:"target"`
+	ClientMsgID     string `json:"client_msg_id,omitzero"`
+	ClientTimestamp string `json:"client_timestamp,omitzero"`
+	Reason          string `json:"reason"`
 }
 
 // Kind is KindRemoteRefused.

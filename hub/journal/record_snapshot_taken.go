@@ -4,7 +4,7 @@ import "google.golang.org/protobuf/encoding/protowire"
 
 // SnapshotTaken holds, as its body, the hot state after the event UpTo. It is derived: a newer one replaces its body.
 type SnapshotTaken struct {
-	UpTo uint64
+	UpTo uint64 `json:"up_to"`
 }
 
 // Kind is KindSnapshotTaken.

@@ -4,7 +4,8 @@ import "google.golang.org/protobuf/encoding/protowire"
 
 // TokenRevoked ends an agent token.
 type TokenRevoked struct {
-	ID, By string
+	ID string `json:"id"`
+	By string `json:"by"`
 }
 
 // Kind is KindTokenRevoked.

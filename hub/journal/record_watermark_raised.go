@@ -4,8 +4,8 @@ import "google.golang.org/protobuf/encoding/protowire"
 
 // WatermarkRaised moves what an identity has acknowledged of its mailbox.
 type WatermarkRaised struct {
-	Identity string
-	Seq      uint64
+	Identity string `json:"identity"`
+	Seq      uint64 `json:"seq"`
 }
 
 // Kind is KindWatermarkRaised.

@@ -64,16 +64,17 @@ func (o Options) withDefaults() Options {
 
 // Store is an open journal. Reads are safe for concurrent use; Apply and Wait each belong to one caller.
 type Store struct {
-	dir   string
-	hub   string
-	opts  Options
-	fs    vfs.FS
-	guard *guard
-	lock  *pebble.Lock
-	db    *pebble.DB
-	head  *headFile // nil on a read-only store
-	users users
-	slot  slot // HEAD as it was found
+	dir    string
+	hub    string
+	opts   Options
+	fs     vfs.FS
+	guard  *guard
+	lock   *pebble.Lock
+	db     *pebble.DB
+	head   *headFile // nil on a read-only store
+	users  users
+	engine *pebble.Options // as Pebble completed them
+	slot   slot            // HEAD as it was found
 
 	// owned by the caller of Apply
 	scratch  []byte // previous chain hash, then the header being chained
@@ -108,9 +109,7 @@ func Open(dir string, o Options) (*Store, error) {
 }
 
 func open(dir string, o Options) (_ *Store, err error) {
-	s := &Store{dir: dir, hub: o.HubID, opts: o}
-	s.guard = newGuard(o.ReadOnly, func(e *Error) { o.Listener(StoreEvent{Kind: EventFailed, Err: e}) })
-	s.fs = guardFS{o.FS, s.guard}
+	s := newStore(dir, o)
 	defer func() {
 		if err != nil {
 			s.abandon()
@@ -135,6 +134,14 @@ func open(dir string, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// newStore is a store that has touched nothing yet.
+func newStore(dir string, o Options) *Store {
+	s := &Store{dir: dir, hub: o.HubID, opts: o}
+	s.guard = newGuard(o.ReadOnly, func(e *Error) { o.Listener(StoreEvent{Kind: EventFailed, Err: e}) })
+	s.fs = guardFS{o.FS, s.guard}
+	return s
 }
 
 // checkFormat reads FORMAT and refuses what this build must not open.
@@ -265,9 +272,11 @@ func (s *Store) openPebble(mustExist bool) (db *pebble.DB, err error) {
 			db, err = nil, corrupt(Range{}, fmt.Errorf("storage engine: %v", r))
 		}
 	}()
-	db, err = pebble.Open(s.path(storeDir), pebbleOptions(s.opts, s.fs, s.lock, s.guard, mustExist))
+	s.engine = pebbleOptions(s.opts, s.fs, s.lock, s.guard, mustExist)
+	s.engine.EnsureDefaults()
+	db, err = pebble.Open(s.path(storeDir), s.engine)
 	if err != nil {
-		return nil, openError(err, s.slot.seq)
+		return nil, s.withRange(openError(err, s.slot.seq))
 	}
 	if err := s.guard.failure(); err != nil {
 		return nil, errors.Join(err, db.Close())

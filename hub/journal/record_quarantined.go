@@ -4,7 +4,10 @@ import "google.golang.org/protobuf/encoding/protowire"
 
 // RecordQuarantined is a command whose decision failed; the body is its bytes.
 type RecordQuarantined struct {
-	Source, Command, Reason, Detail string
+	Source  string `json:"source"`
+	Command string `json:"command"`
+	Reason  string `json:"reason"`
+	Detail  string `json:"detail"`
 }
 
 // Kind is KindRecordQuarantined.
