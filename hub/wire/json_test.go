@@ -101,7 +101,7 @@ func checkRule(t *testing.T, err error, want Rule) {
 	}
 	target := ErrMalformed
 	switch want {
-	case RuleObject:
+	case RuleObject, RuleOwned, RuleMember, RuleShape:
 		target = ErrNotObject
 	case RuleSize:
 		target = ErrTooLarge
