@@ -2,6 +2,7 @@ package checker
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -21,8 +22,24 @@ type exportLine struct {
 	Kind   string       `json:"kind"`
 	TimeUS int64        `json:"time_us"`
 	Digest string       `json:"digest"`
-	Body   []byte       `json:"body"` // absent unless the export was made with bodies
+	Body   *string      `json:"body,omitzero"` // absent unless the export was made with bodies
+	Base64 bool         `json:"base64,omitzero"`
 	Record exportRecord `json:"record"`
+}
+
+// body is the exported body's bytes, nil without one or when they are not readable, which then differ from the digest.
+func (e *exportLine) body() []byte {
+	if e.Body == nil {
+		return nil
+	}
+	if !e.Base64 {
+		return []byte(*e.Body)
+	}
+	body, err := base64.StdEncoding.DecodeString(*e.Body)
+	if err != nil {
+		return []byte{}
+	}
+	return body
 }
 
 // exportRecord is the union of the members of the records that the rules need.
@@ -139,9 +156,9 @@ func (j *journal) addChat(r *Report, e *exportLine) {
 		timeUS: e.TimeUS, digest: e.Digest, dest: rec.Dest, origin: rec.Origin,
 	}
 	r.Totals.Records++
-	if e.Body != nil {
-		c.payload = payloadDigest(e.Body)
-		if sum := sha256.Sum256(e.Body); hex.EncodeToString(sum[:]) != e.Digest {
+	if body := e.body(); body != nil {
+		c.payload = payloadDigest(body)
+		if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != e.Digest {
 			r.add(Finding{Word: Altered, Hub: j.hub, Seq: e.Seq, From: c.sender, ID: c.id, Detail: "the body in the journal has another digest than its header"})
 		}
 	}

@@ -51,7 +51,7 @@ var faults = []fault{
 		return w.alterBody(func(c *exportLine) bool { return c.Record.Origin == nil })
 	}},
 	{"a body does not have its digest", Altered, func(w *world) bool {
-		return w.first(func(c *exportLine) bool { return true }, func(c *exportLine) { c.Body = append([]byte(" "), c.Body...) })
+		return w.first(func(c *exportLine) bool { return true }, func(c *exportLine) { *c.Body += " " })
 	}},
 	{"an own copy was told and the journal lost its tail", EffectBeforeSync, (*world).forgetChat},
 	{"the seq that was told went to another message", EffectBeforeSync, func(w *world) bool {
@@ -192,7 +192,7 @@ func (w *world) repeatChat(match func(*exportLine) bool) bool {
 		rec := c.Record
 		h.msgID++
 		rec.MsgID = h.msgID
-		w.event(h, kindChatAccepted, rec, c.Body)
+		w.event(h, kindChatAccepted, rec, c.body())
 		return true
 	})
 }

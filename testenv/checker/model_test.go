@@ -56,8 +56,10 @@ func newWorld() *world {
 
 func (w *world) event(h *modelHub, kind string, rec exportRecord, body []byte) *exportLine {
 	w.clock++
-	e := &exportLine{Seq: uint64(len(h.events) + 1), Kind: kind, TimeUS: w.clock, Body: body, Record: rec}
+	e := &exportLine{Seq: uint64(len(h.events) + 1), Kind: kind, TimeUS: w.clock, Record: rec}
 	if body != nil {
+		text := string(body)
+		e.Body = &text
 		sum := sha256.Sum256(body)
 		e.Digest = hex.EncodeToString(sum[:])
 	}
@@ -144,12 +146,12 @@ func (w *world) crossRecord(src, dst *modelHub, sent *exportLine, refuse bool) {
 	w.event(dst, kindChatAccepted, exportRecord{
 		MsgID: dst.msgID, Sender: sent.Record.Sender + "@" + from, Target: senderSeat(sent.Record.Target, to).name,
 		ClientMsgID: sent.Record.ClientMsgID, Origin: o,
-	}, sent.Body)
+	}, sent.body())
 	w.event(src, kindLaneAcked, exportRecord{Peer: to, LaneSeq: sent.Record.LaneSeq}, nil)
 }
 
 func (w *world) refuse(src, dst *modelHub, sent *exportLine, o *originRow) {
-	w.event(dst, kindInboundRefused, exportRecord{Origin: o, Reason: "not_permitted"}, sent.Body)
+	w.event(dst, kindInboundRefused, exportRecord{Origin: o, Reason: "not_permitted"}, sent.body())
 	w.event(src, kindRemoteRefused, exportRecord{Peer: dst.id, LaneSeq: sent.Record.LaneSeq, ChatSeq: sent.Seq, Reason: "not_permitted"}, nil)
 	if a := w.app(src.id, sent.Record.Sender); a != nil {
 		w.log(a, clientlog.Entry{Kind: clientlog.Refused, ClientMsgID: sent.Record.ClientMsgID, Reason: "not_permitted"})
@@ -176,7 +178,7 @@ func (w *world) read(a *modelApp) {
 		}
 		a.has[rec.Sender+" "+rec.ClientMsgID] = true
 		w.log(a, clientlog.Entry{
-			Kind: clientlog.Received, Sender: rec.Sender, ClientMsgID: rec.ClientMsgID, Digest: payloadDigest(e.Body),
+			Kind: clientlog.Received, Sender: rec.Sender, ClientMsgID: rec.ClientMsgID, Digest: payloadDigest(e.body()),
 			Seq: e.Seq, MsgID: rec.MsgID,
 		})
 	}
