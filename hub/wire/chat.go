@@ -11,10 +11,6 @@ const (
 	// MaxClientMsgIDBytes bounds a retry id, counted in UTF-8 bytes after
 	// trimming.
 	MaxClientMsgIDBytes = 256
-	// MaxTargetBytes and MaxTargetParts bound a target: every part is compared
-	// with every online name, so an unbounded list would be a lever.
-	MaxTargetBytes = 16 << 10
-	MaxTargetParts = 256
 	// carriedSlack is what a carried body may exceed a frame's bound by: the
 	// member client_timestamp is longer than the timestamp it came from.
 	carriedSlack = 64
@@ -94,7 +90,7 @@ func (in *Inbound) refused() (*Answer, *FrameError) {
 			Text:   "This hub has no channels; the message was not sent.",
 		}
 	}
-	if len(in.Target) > MaxTargetBytes || targetParts(in.Target) > MaxTargetParts {
+	if !targetBounded(in.Target) {
 		return nil, &FrameError{
 			Reason: ReasonInvalidAddress,
 			Text:   "The target is too long or lists too many recipients.",

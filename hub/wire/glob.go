@@ -79,14 +79,14 @@ func globSet(pattern string) (set runeSet, n int, closed bool) {
 // has tells whether r is in the set; a-z is a range, an inverted range is empty.
 func (s runeSet) has(r rune) bool {
 	found := false
-	for t := []rune(s.text); len(t) > 0; {
-		if len(t) >= 3 && t[1] == '-' {
-			found = found || (t[0] <= r && r <= t[2])
-			t = t[3:]
-			continue
+	for t := s.text; t != "" && !found; {
+		from, n := utf8.DecodeRuneInString(t)
+		to := from
+		if t = t[n:]; len(t) > 1 && t[0] == '-' {
+			to, n = utf8.DecodeRuneInString(t[1:])
+			t = t[1+n:]
 		}
-		found = found || t[0] == r
-		t = t[1:]
+		found = from <= r && r <= to
 	}
 	return found != s.negate
 }

@@ -264,6 +264,36 @@ func TestPatternLikeNaive(t *testing.T) {
 	})
 }
 
+// Bracket expressions as shells read them (section 5).
+func TestGlobSets(t *testing.T) {
+	for _, tc := range []struct {
+		pattern, in, out string
+	}{
+		{"[abc]", "abc", "d-["},
+		{"[!abc]", "d-]", "abc"},
+		{"[a-c]", "abc", "d-"},
+		{"[a-]", "a-", "b"},
+		{"[-a]", "a-", "b"},
+		{"[c-a]", "", "abc-"},
+		{"[]a]", "]a", "b"},
+		{"[!]a]", "b", "]a"},
+		{"[a-cx-z]", "abcxyz", "dw-"},
+		{"[à-é]", "àé", "aë"},
+		{"[[]", "[", "a"},
+	} {
+		for _, r := range tc.in {
+			if !glob(tc.pattern, string(r)) || !naiveGlob([]rune(tc.pattern), []rune{r}, true) {
+				t.Errorf("%s must match %c", tc.pattern, r)
+			}
+		}
+		for _, r := range tc.out {
+			if glob(tc.pattern, string(r)) || naiveGlob([]rune(tc.pattern), []rune{r}, true) {
+				t.Errorf("%s must not match %c", tc.pattern, r)
+			}
+		}
+	}
+}
+
 // Patterns built to make a glob try everything again stay quick: the cost is the
 // product of the lengths, not a power of them.
 func TestGlobIsNotExponential(t *testing.T) {

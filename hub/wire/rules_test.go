@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 func inbound(t *testing.T, text string) *Inbound {
@@ -239,10 +240,14 @@ func TestChatRefusals(t *testing.T) {
 		{"unlisted scope", `"response_to_seq":3,"response_status":"declined","response_evidence_scope":"me"`, ReasonInvalidAnswer},
 		{"channel", `"channel":"c"`, ReasonUnsupportedChannel},
 		{"channel with a target", `"channel":" c ","target":"a"`, ReasonUnsupportedChannel},
-		{"longest target", `"target":"` + strings.Repeat("x", MaxTargetBytes) + `"`, ""},
-		{"target too long", `"target":"` + strings.Repeat("x", MaxTargetBytes+1) + `"`, ReasonInvalidAddress},
+		{"longest part", `"target":"a, ` + strings.Repeat("x", MaxTargetPartBytes) + ` "`, ""},
+		{"part too long", `"target":"a,` + strings.Repeat("x", MaxTargetPartBytes+1) + `"`, ReasonInvalidAddress},
 		{"most parts", `"target":"a` + strings.Repeat(",a", MaxTargetParts-1) + `"`, ""},
 		{"too many parts", `"target":"a` + strings.Repeat(",a", MaxTargetParts) + `"`, ReasonInvalidAddress},
+		{"longest glob", `"target":"*` + strings.Repeat("x", MaxTargetGlobBytes-1) + `"`, ""},
+		{"glob too long", `"target":"[` + strings.Repeat("x", MaxTargetGlobBytes) + `"`, ReasonInvalidAddress},
+		{"most globs", `"target":"b` + strings.Repeat(",?", MaxTargetGlobs) + `"`, ""},
+		{"too many globs", `"target":"b` + strings.Repeat(",?", MaxTargetGlobs+1) + `"`, ReasonInvalidAddress},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, bad := inbound(t, `{"client_msg_id":"m","timestamp":8,`+tc.members+`}`).Chat()
@@ -331,6 +336,24 @@ func TestParseCarriedRefusals(t *testing.T) {
 	fits := `{"payload":"` + strings.Repeat("x", DefaultMaxBytes+carriedSlack-14) + `"}`
 	checkRule(t, CheckCarried([]byte(fits), Limits{}), "")
 	checkRule(t, CheckCarried([]byte(fits[:20]+"x"+fits[20:]), Limits{}), RuleSize)
+}
+
+func TestParseCarriedTruncated(t *testing.T) {
+	body := []byte(`{"payload":"\u00e9","client_msg_id":"m","client_timestamp":7.5}`)
+	for n := range body {
+		if err := CheckCarried(body[:n], Limits{}); err == nil {
+			t.Errorf("prefix of %d bytes accepted", n)
+		}
+	}
+}
+
+// Whatever an agent sends: parsed, built and parsed again, raw values are the same.
+func TestChatRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		if fault := inboundFault(jsonText().Draw(t, "text"), (*Inbound).Chat); fault != "" {
+			t.Fatal(fault)
+		}
+	})
 }
 
 func TestLargestFrameIsCarried(t *testing.T) {

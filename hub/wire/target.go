@@ -36,7 +36,7 @@ func CompileTarget(s string) Target {
 		if part = trim(part); part != "" {
 			t.parts = append(t.parts, targetPart{
 				text:   part,
-				glob:   strings.ContainsAny(part, "*?["),
+				glob:   isGlob(part),
 				remote: strings.Contains(part, "@"),
 			})
 		}
@@ -44,7 +44,39 @@ func CompileTarget(s string) Target {
 	return t
 }
 
+// Bounds of a chat's target. Every glob is compared with every online name, at a cost
+// of up to the product of the lengths, so an unbounded one would be a lever on the
+// whole hub.
+const (
+	MaxTargetParts     = 256
+	MaxTargetPartBytes = MaxNameBytes + 1 + MaxHubIDBytes // NAME@HUB
+	MaxTargetGlobs     = 16
+	MaxTargetGlobBytes = 128
+)
+
+func targetBounded(s string) bool {
+	if targetParts(s) > MaxTargetParts {
+		return false
+	}
+	globs := 0
+	for part := range strings.SplitSeq(s, ",") {
+		part = trim(part)
+		if !isGlob(part) {
+			if len(part) > MaxTargetPartBytes {
+				return false
+			}
+			continue
+		}
+		if globs++; globs > MaxTargetGlobs || len(part) > MaxTargetGlobBytes {
+			return false
+		}
+	}
+	return true
+}
+
 func targetParts(s string) int { return strings.Count(s, ",") + 1 }
+
+func isGlob(part string) bool { return strings.ContainsAny(part, "*?[") }
 
 // Everybody tells whether the target is blank or `all`.
 func (t *Target) Everybody() bool { return t.everybody }
