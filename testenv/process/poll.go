@@ -50,6 +50,16 @@ func Answers(network, address string) func(context.Context, *Process) error {
 	}
 }
 
+// Says is a Ready condition: stdout holds the text.
+func Says(text string) func(context.Context, *Process) error {
+	return func(_ context.Context, p *Process) error {
+		if !strings.Contains(p.Stdout(), text) {
+			return fmt.Errorf("it has not said %q", text)
+		}
+		return nil
+	}
+}
+
 // Prints is a Ready condition: stderr holds the text.
 func Prints(text string) func(context.Context, *Process) error {
 	return func(_ context.Context, p *Process) error {

@@ -53,9 +53,25 @@ func New(spec Spec) *Process { return &Process{spec: spec} }
 // Start runs the process and waits until it is ready. When it ends before that, the error holds its exit code and the
 // end of its stderr.
 func (p *Process) Start(ctx context.Context) error {
-	r, err := p.launch()
-	if err != nil {
+	if err := p.Launch(); err != nil {
+		return err
+	}
+	return p.AwaitReady(ctx)
+}
+
+// Launch runs the process and does not wait.
+func (p *Process) Launch() error {
+	if _, err := p.launch(); err != nil {
 		return fmt.Errorf("start %s: %w", p.spec.Name, err)
+	}
+	return nil
+}
+
+// AwaitReady is the second half of Start.
+func (p *Process) AwaitReady(ctx context.Context) error {
+	r := p.current()
+	if r == nil {
+		return fmt.Errorf("%s was never started", p.spec.Name)
 	}
 	if p.spec.Ready == nil {
 		return nil
@@ -218,13 +234,20 @@ func (p *Process) Tail(n int) string {
 // Run runs a program to its end and returns stdout, stderr and the exit code. The error is not nil only when it could
 // not be run or ctx ended.
 func Run(ctx context.Context, binary string, stdin io.Reader, args ...string) (stdout, stderr string, code int, err error) {
-	var out, diag bytes.Buffer
+	var out bytes.Buffer
+	stderr, code, err = RunTo(ctx, &out, binary, stdin, args...)
+	return out.String(), stderr, code, err
+}
+
+// RunTo is Run with stdout going to a writer, for answers too large to hold.
+func RunTo(ctx context.Context, stdout io.Writer, binary string, stdin io.Reader, args ...string) (stderr string, code int, err error) {
+	var diag bytes.Buffer
 	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &diag
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, &diag
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && ctx.Err() == nil {
 		err = nil
 	}
-	return out.String(), diag.String(), cmd.ProcessState.ExitCode(), err
+	return diag.String(), cmd.ProcessState.ExitCode(), err
 }

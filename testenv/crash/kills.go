@@ -1,0 +1,141 @@
+package crash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"fleetrelay/testenv/process"
+)
+
+// plan is what the seed decides about one moment of the run.
+type plan struct {
+	at        int64 // this many messages accepted
+	victims   []int // nodes, killed together
+	downFor   int64 // so many more accepted elsewhere before they are started again
+	again     bool  // killed once more while it starts
+	wanderers []int // readers that change between online and offline before the kill
+}
+
+// drawPlans spreads the kills over the run. The number of SIGKILLs is exactly kills.
+func drawPlans(rng *rand.Rand, kills, readers int, total int64) []plan {
+	var plans []plan
+	for left := kills; left > 0; {
+		p := plan{at: total/50 + rng.Int64N(max(total*9/10, 1)), victims: []int{rng.IntN(2)}, downFor: rng.Int64N(total/40 + 1)}
+		switch {
+		case left >= 2 && rng.IntN(6) == 0:
+			p.victims = []int{0, 1}
+		case left >= 2 && rng.IntN(5) == 0:
+			p.again = true
+		}
+		for range rng.IntN(3) {
+			p.wanderers = append(p.wanderers, rng.IntN(readers))
+		}
+		left -= p.kills()
+		plans = append(plans, p)
+	}
+	slices.SortFunc(plans, func(a, b plan) int { return int(a.at - b.at) })
+	return plans
+}
+
+func (p *plan) kills() int {
+	n := len(p.victims)
+	if p.again {
+		n++
+	}
+	return n
+}
+
+// killer carries out the plans while the senders send.
+type killer struct {
+	nodes   []*node
+	readers []*app
+	total   *counters
+	idle    *atomic.Bool // the senders have nothing more to send: no further progress will come
+	kills   int
+}
+
+func (k *killer) run(ctx context.Context, plans []plan) error {
+	for i := range plans {
+		p := &plans[i]
+		if err := k.await(ctx, p.at); err != nil {
+			return err
+		}
+		for _, number := range p.wanderers {
+			if err := k.toggle(ctx, k.readers[number]); err != nil {
+				return err
+			}
+		}
+		if err := k.kill(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// await waits for progress, or for its end.
+func (k *killer) await(ctx context.Context, accepted int64) error {
+	return process.Poll(ctx, func() error {
+		if now := k.total.accepted.Load(); now < accepted && !k.idle.Load() {
+			return fmt.Errorf("%d of %d messages are accepted", now, accepted)
+		}
+		return nil
+	})
+}
+
+// toggle lets a reader leave, or come back while its node may be dead.
+func (k *killer) toggle(ctx context.Context, a *app) error {
+	if a.online() {
+		return a.leave()
+	}
+	return a.join(ctx)
+}
+
+func (k *killer) kill(ctx context.Context, p *plan) error {
+	for _, v := range p.victims {
+		if err := k.nodes[v].proc.Kill(); err != nil {
+			return err
+		}
+		k.kills++
+	}
+	if len(p.victims) < len(k.nodes) {
+		if err := k.await(ctx, k.total.accepted.Load()+p.downFor); err != nil {
+			return err
+		}
+	}
+	if p.again {
+		if err := k.killStarting(k.nodes[p.victims[0]]); err != nil {
+			return err
+		}
+	}
+	var g errgroup.Group
+	for _, v := range p.victims {
+		g.Go(func() error { return k.nodes[v].start(ctx) })
+	}
+	return g.Wait()
+}
+
+// killStarting kills a node in the middle of its recovery: as soon as it has printed anything, or ended.
+func (k *killer) killStarting(n *node) error {
+	if err := n.proc.Launch(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), recoveryPeek)
+	defer cancel()
+	err := process.Poll(ctx, func() error {
+		if n.proc.Stderr() == "" && n.proc.Stdout() == "" {
+			return errors.New("silent")
+		}
+		return nil
+	})
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
+	k.kills++
+	return n.proc.Kill()
+}

@@ -1,0 +1,275 @@
+package crash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fleetrelay/testenv/checker"
+	"fleetrelay/testenv/process"
+)
+
+// Options describe one run. Binary and Dir are required.
+type Options struct {
+	Binary   string // the product
+	Dir      string // folder of the run; its files are evidence and stay
+	Messages int    // across, each way; 0 is 1,000
+	Senders  int    // per node; 0 is 8
+	Kills    int    // SIGKILLs
+	Seed     uint64
+	Fault    string // planted into both nodes, "" for none
+	// Quiet is how long nothing may come before the run stops waiting for what is missing; 0 is 5 s.
+	Quiet time.Duration
+}
+
+// recoveryPeek bounds how long a node may recover before it is killed again.
+const recoveryPeek = 25 * time.Millisecond
+
+// Result is one run and its verdict.
+type Result struct {
+	Seed     uint64          `json:"seed"`
+	Fault    string          `json:"fault,omitzero"`
+	Kills    int             `json:"kills"`
+	Seconds  float64         `json:"seconds"`
+	PerS     float64         `json:"messages_per_s"` // accepted, from the first to the last
+	Report   *checker.Report `json:"report"`
+	Unclean  []string        `json:"unclean,omitzero"` // nodes that did not end by themselves at the end
+	Verdict  string          `json:"verdict"`          // of the checker, for people
+	ExitCode int             `json:"checker_exit_code"`
+}
+
+// OK says that every promise was kept and both nodes ended by themselves.
+func (r *Result) OK() bool { return r.ExitCode == 0 && r.Report.OK() && len(r.Unclean) == 0 }
+
+func (o *Options) withDefaults() {
+	if o.Messages == 0 {
+		o.Messages = 1000
+	}
+	if o.Senders == 0 {
+		o.Senders = 8
+	}
+	if o.Quiet == 0 {
+		o.Quiet = 5 * time.Second
+	}
+}
+
+// run is one run in progress.
+type run struct {
+	o       Options
+	nodes   []*node
+	senders []*app // of both nodes, alternating
+	readers []*app // the partner of senders[i] has the number i^1: it is on the other node
+	total   counters
+	kills   int
+}
+
+// Run runs once. An error means that the run could not be carried out; broken promises are in the result.
+func Run(ctx context.Context, o Options) (res *Result, err error) {
+	o.withDefaults()
+	r := &run{o: o}
+	defer func() { err = errors.Join(err, r.cleanUp()) }()
+	begin := time.Now()
+	if err := r.setUp(ctx); err != nil {
+		return nil, err
+	}
+	sending := time.Now()
+	if err := r.traffic(ctx); err != nil {
+		return nil, err
+	}
+	perS := float64(r.total.accepted.Load()) / time.Since(sending).Seconds()
+	if err := r.drain(ctx); err != nil {
+		return nil, err
+	}
+	res = &Result{Seed: o.Seed, Fault: o.Fault, Kills: r.kills, PerS: perS}
+	if err := r.judge(ctx, res); err != nil {
+		return nil, err
+	}
+	res.Seconds = time.Since(begin).Seconds()
+	return res, nil
+}
+
+// rng is the random source for one purpose of the run.
+func (r *run) rng(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(r.o.Seed, purpose)) }
+
+func (r *run) setUp(ctx context.Context) error {
+	for _, hub := range []string{"atlas.example", "borea.example"} {
+		n, err := makeNode(ctx, &r.o, hub)
+		if err != nil {
+			return err
+		}
+		r.nodes = append(r.nodes, n)
+		if err := n.start(ctx); err != nil {
+			return err
+		}
+	}
+	for i, n := range r.nodes {
+		if err := n.approve(ctx, r.nodes[1-i]); err != nil {
+			return err
+		}
+	}
+	linkUp, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	for _, n := range r.nodes {
+		if err := n.linked(linkUp); err != nil {
+			return fmt.Errorf("%s: %w", n.hub, err)
+		}
+	}
+	return r.people(ctx)
+}
+
+// people makes the applications. Every second reader begins offline.
+func (r *run) people(ctx context.Context) error {
+	for i := range 2 * r.o.Senders {
+		n := r.nodes[i%2]
+		s, err := newApp(&r.o, n, fmt.Sprintf("%s/s%d", project, i/2), &r.total)
+		if err != nil {
+			return err
+		}
+		r.senders = append(r.senders, s)
+		reader, err := newApp(&r.o, n, fmt.Sprintf("%s/r%d", project, i/2), &r.total)
+		if err != nil {
+			return err
+		}
+		r.readers = append(r.readers, reader)
+		if err := s.join(ctx); err != nil {
+			return err
+		}
+		if i/2%2 == 0 {
+			if err := reader.join(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// share is how many messages sender number i sends across.
+func (r *run) share(i int) int {
+	share := r.o.Messages / r.o.Senders
+	if i/2 < r.o.Messages%r.o.Senders {
+		share++
+	}
+	return share
+}
+
+// expected is how many messages the applications hand over in all.
+func (r *run) expected() (n int64) {
+	for i := range r.senders {
+		n += int64(perSender(r.share(i)))
+	}
+	return n
+}
+
+// traffic sends everything while nodes are killed.
+func (r *run) traffic(ctx context.Context) error {
+	var idle atomic.Bool
+	k := &killer{nodes: r.nodes, readers: r.readers, total: &r.total, idle: &idle}
+	plans := drawPlans(r.rng(0), r.o.Kills, len(r.readers), r.expected())
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return k.run(ctx, plans) })
+	g.Go(func() error {
+		defer idle.Store(true)
+		return r.sendAll(ctx)
+	})
+	err := g.Wait()
+	r.kills = k.kills
+	return err
+}
+
+func (r *run) sendAll(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for i, s := range r.senders {
+		g.Go(func() error {
+			return s.send(ctx, r.rng(uint64(1+i)), r.share(i), r.readers[i].seat, r.nodes[1-i%2])
+		})
+	}
+	return g.Wait()
+}
+
+// drain brings everybody online and waits until everything has arrived or nothing more comes. What then is missing is the
+// checker's to find.
+func (r *run) drain(ctx context.Context) error {
+	for _, a := range r.readers {
+		if !a.online() {
+			if err := a.join(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	r.total.lastUS.Store(time.Now().UnixMicro())
+	want := r.expected()
+	return process.Poll(ctx, func() error {
+		got := r.total.delivered.Load()
+		quiet := time.Since(time.UnixMicro(r.total.lastUS.Load()))
+		if got < want && quiet < r.o.Quiet {
+			return fmt.Errorf("%d of %d messages have arrived", got, want)
+		}
+		return nil
+	})
+}
+
+// judge ends everything, exports both journals and runs the checker.
+func (r *run) judge(ctx context.Context, res *Result) error {
+	for _, a := range append(r.senders, r.readers...) {
+		if err := a.close(); err != nil {
+			return err
+		}
+	}
+	r.senders, r.readers = nil, nil
+	args := []string{"testing__check", "--clients", filepath.Join(r.o.Dir, clientsDir), "--min-accepted", fmt.Sprint(r.o.Messages)}
+	for _, n := range r.nodes {
+		if err := stopNode(ctx, n); err != nil {
+			res.Unclean = append(res.Unclean, err.Error())
+		}
+		path, err := n.export(ctx)
+		if err != nil {
+			return err
+		}
+		args = append(args, "--export", path)
+	}
+	text, diag, _, err := process.Run(ctx, r.o.Binary, nil, args...)
+	if err != nil {
+		return err
+	}
+	line, _, code, err := process.Run(ctx, r.o.Binary, nil, append(args, "--json")...)
+	if err != nil {
+		return err
+	}
+	res.Verdict, res.ExitCode = text, code
+	if res.Report, err = checker.ParseReport([]byte(strings.TrimSpace(line))); err != nil {
+		return fmt.Errorf("%w: %s", err, diag)
+	}
+	return nil
+}
+
+// stopNode ends a node as an operator does.
+func stopNode(ctx context.Context, n *node) error {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	if err := n.proc.Stop(ctx); err != nil {
+		return err
+	}
+	if code, err := n.proc.Wait(ctx); err != nil || code != 0 {
+		return fmt.Errorf("%s ended with exit code %d: %s", n.hub, code, n.proc.Tail(500))
+	}
+	return nil
+}
+
+// cleanUp ends what still runs after a failure.
+func (r *run) cleanUp() error {
+	var errs []error
+	for _, a := range append(r.senders, r.readers...) {
+		errs = append(errs, a.close())
+	}
+	for _, n := range r.nodes {
+		errs = append(errs, n.proc.Kill())
+	}
+	return errors.Join(errs...)
+}
