@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"fleetrelay/hub/wire"
 )
@@ -109,15 +110,18 @@ func (o *outbox) accept(id string, result Accepted) {
 	if e == nil {
 		return
 	}
-	for _, before := range o.list[o.first:] {
-		if before == e {
-			break
-		}
+	// e is nearly always the first: then nothing is copied. end moves the list under a loop over it.
+	for _, before := range slices.Clone(o.before(e)) {
 		if before.gen == e.gen {
 			o.end(before, Accepted{}, ErrUnanswered)
 		}
 	}
 	o.end(e, result, nil)
+}
+
+func (o *outbox) before(e *entry) []*entry {
+	list := o.list[o.first:]
+	return list[:slices.Index(list, e)]
 }
 
 // refuse resolves the message with this id.
@@ -129,7 +133,7 @@ func (o *outbox) refuse(id string, err error) {
 
 // failAll ends everything outstanding.
 func (o *outbox) failAll(err error) {
-	for _, e := range append([]*entry(nil), o.list[o.first:]...) {
+	for _, e := range slices.Clone(o.list[o.first:]) {
 		o.end(e, Accepted{}, err)
 	}
 }

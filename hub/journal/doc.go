@@ -21,6 +21,10 @@
 //	DIR/FORMAT   plain text: format number, minimum reader, hub id, the sentence to print; written once
 //	DIR/HEAD     three checksummed slots of (counter, seq, chain), one page apart; see head.go
 //	DIR/store/   Pebble at its newest format major version, our logger and event listener
+//	DIR/LOCK     held while a process has the folder open
+//
+// They are created in the order store, HEAD, FORMAT, each whole and durable before the next: a folder without
+// FORMAT was never used, and with it nothing else may be missing.
 //
 // # Keys (first byte is the table; seq8 is big-endian)
 //

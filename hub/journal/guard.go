@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -93,7 +94,19 @@ func (f guardFS) change(do func() error) error {
 	return do()
 }
 
+// beforeMarker makes what is in a folder durable before one of Pebble's marker files there appears or goes: Pebble
+// syncs the folder only afterwards, so a crash may keep the marker and not the file that it names.
+func (f guardFS) beforeMarker(name string) error {
+	if !strings.HasPrefix(f.PathBase(name), "marker.") {
+		return nil
+	}
+	return syncDir(f, f.PathDir(name))
+}
+
 func (f guardFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := f.beforeMarker(name); err != nil {
+		return nil, err
+	}
 	return f.file(func() (vfs.File, error) { return f.FS.Create(name, c) })
 }
 
@@ -119,6 +132,9 @@ func (f guardFS) Link(old, name string) error {
 }
 
 func (f guardFS) Remove(name string) error {
+	if err := f.beforeMarker(name); err != nil {
+		return err
+	}
 	return f.change(func() error { return f.FS.Remove(name) })
 }
 

@@ -121,6 +121,10 @@ func openHead(fsys vfs.FS, path string, newest slot, index int, hook func(string
 	if err != nil {
 		return nil, err
 	}
+	// What the process before wrote may not be on disk yet; only what is counts as the slot to keep.
+	if err := f.Sync(); err != nil {
+		return nil, errors.Join(fmt.Errorf("sync HEAD: %w", err), f.Close())
+	}
 	return &headFile{
 		f: f, hook: hook, fail: fail,
 		counter: newest.counter, synced: index, syncing: -1, target: (index + 1) % headSlots,
@@ -161,6 +165,27 @@ func (h *headFile) sync() error {
 	return nil
 }
 
+// mend rewrites the slots that a crash has torn: the statement of the kept one, in both others.
+func (h *headFile) mend() error {
+	var whole [headSlotSize]byte
+	if _, err := h.f.ReadAt(whole[:], int64(h.synced)*headSlotGap); err != nil {
+		return fmt.Errorf("read HEAD: %w", err)
+	}
+	kept, ok := parseSlot(whole[:])
+	if !ok {
+		return errHeadDamaged
+	}
+	for range headSlots - 1 {
+		if err := h.write(kept.seq, kept.chain); err != nil {
+			return err
+		}
+		if err := h.sync(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // beginSync moves writing to the third slot, so that neither the synced one nor the one being synced changes.
 func (h *headFile) beginSync() bool {
 	h.mu.Lock()
@@ -174,10 +199,10 @@ func (h *headFile) beginSync() bool {
 	return true
 }
 
-// run syncs each second until stop.
-func (h *headFile) run() {
+// run syncs every so often until stop.
+func (h *headFile) run(every time.Duration) {
 	defer close(h.finished)
-	tick := time.NewTicker(headSyncedAt)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {

@@ -18,15 +18,13 @@ const (
 
 // pebbleOptions is how every store is opened. Pebble stays at its newest format: older ones take a flipped bit in
 // a log for the end of the log.
-func pebbleOptions(o Options, fs vfs.FS, lock *pebble.Lock, g *guard, mustExist bool) *pebble.Options {
+func pebbleOptions(o Options, fs vfs.FS, g *guard) *pebble.Options {
 	po := &pebble.Options{
 		FS:                 fs,
-		Lock:               lock,
 		FormatMajorVersion: pebble.FormatNewest,
 		CacheSize:          o.CacheBytes,
 		MemTableSize:       uint64(o.MemTableBytes),
 		ReadOnly:           o.ReadOnly,
-		ErrorIfNotExists:   mustExist,
 		Logger:             logger{g},
 		EventListener:      listener(g, o.Listener),
 	}

@@ -3,10 +3,12 @@ package journal
 // Fail-points: where Options.Hook is called. A hook that returns an error makes that step fail; one that kills the
 // process shows what a crash there leaves. Names are append-only and in the order of a node's life.
 const (
-	PointFormatWrite   = "journal.format.write"   // before FORMAT is written, in an empty folder
-	PointFormatRename  = "journal.format.rename"  // FORMAT is written and synced under a temporary name
+	PointStoreCreate   = "journal.store.create"   // before Pebble creates its folder under a temporary name
+	PointStoreRename   = "journal.store.rename"   // before that folder gets its name
 	PointHeadCreate    = "journal.head.create"    // before HEAD is created
-	PointStoreOpen     = "journal.store.open"     // before Pebble opens or creates its folder
+	PointFormatWrite   = "journal.format.write"   // before FORMAT is written, the last step of creation
+	PointFormatRename  = "journal.format.rename"  // FORMAT is written and synced under a temporary name
+	PointStoreOpen     = "journal.store.open"     // before Pebble opens its folder
 	PointStoreOpened   = "journal.store.opened"   // Pebble is open, nothing was checked yet
 	PointApplyBefore   = "journal.apply.before"   // before a batch is handed to Pebble
 	PointApplyAfter    = "journal.apply.after"    // applied, not synced
@@ -22,7 +24,7 @@ const (
 // Points lists every fail-point of the package.
 func Points() []string {
 	return []string{
-		PointFormatWrite, PointFormatRename, PointHeadCreate, PointStoreOpen, PointStoreOpened,
+		PointStoreCreate, PointStoreRename, PointHeadCreate, PointFormatWrite, PointFormatRename, PointStoreOpen, PointStoreOpened,
 		PointApplyBefore, PointApplyAfter, PointSyncBefore, PointSyncAfter, PointHeadWrite, PointHeadSync,
 		PointPurgeApply, PointSnapshotApply, PointClose,
 	}

@@ -26,7 +26,7 @@ func lockError(err error) error {
 func openError(err error, slotSeq uint64) error {
 	switch {
 	case errors.Is(err, pebble.ErrDBDoesNotExist):
-		return rewound(Range{1, slotSeq}, errors.New("the store is empty"))
+		return corrupt(Range{1, max(slotSeq, 1)}, fmt.Errorf("the store is gone: %w", err))
 	case errors.Is(err, pebble.ErrDBNotPristine), pebble.IsCorruptionError(err), errors.Is(err, fs.ErrNotExist):
 		return corrupt(Range{}, err)
 	}

@@ -33,7 +33,7 @@ func (s *Store) salvage() (seq uint64) {
 	o.ReadOnly, o.Listener = true, func(StoreEvent) {}
 	probe := newStore(s.dir, o)
 	probe.hub = s.hub
-	db, err := pebble.Open(s.path(storeDir), pebbleOptions(o, withoutLogs{probe.fs}, s.lock, probe.guard, true))
+	db, err := pebble.Open(s.path(storeDir), pebbleOptions(o, withoutLogs{probe.fs}, probe.guard))
 	if err != nil {
 		return 0
 	}

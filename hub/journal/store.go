@@ -1,11 +1,12 @@
 package journal
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
+	"time"
 
 	"fleetrelay/hub/wire"
 
@@ -41,6 +42,7 @@ type Options struct {
 type testKnobs struct {
 	noHeadCheck bool
 	formatMajor pebble.FormatMajorVersion
+	headEvery   time.Duration // 0 = each second
 }
 
 func (o Options) withDefaults() Options {
@@ -161,16 +163,16 @@ func (s *Store) path(elem ...string) string {
 	return s.fs.PathJoin(append([]string{s.dir}, elem...)...)
 }
 
+// takeLock makes the folder and takes its lock.
 func (s *Store) takeLock(found bool) error {
-	missing := &Error{Reason: wire.ReasonStoreMissing, Next: nextMissing, Err: fmt.Errorf("no journal in %s", s.dir)}
 	if !s.opts.ReadOnly {
-		if err := s.fs.MkdirAll(s.path(storeDir), 0o700); err != nil {
+		if err := s.makeDir(found); err != nil {
 			return err
 		}
-	} else if _, err := s.fs.Stat(s.path(storeDir)); !found || isNotExist(err) {
-		return missing
+	} else if !found {
+		return &Error{Reason: wire.ReasonStoreMissing, Next: nextMissing, Err: fmt.Errorf("no journal in %s", s.dir)}
 	}
-	lock, err := pebble.LockDirectory(s.path(storeDir), s.fs)
+	lock, err := pebble.LockDirectory(s.dir, s.fs)
 	if err != nil {
 		return lockError(err)
 	}
@@ -178,103 +180,43 @@ func (s *Store) takeLock(found bool) error {
 	return nil
 }
 
-// create makes FORMAT and HEAD, in this order: a crash between them leaves an owner and no events, and opening
-// goes on from there.
-func (s *Store) create() error {
-	if s.hub == "" || strings.ContainsAny(s.hub, "\n\x00") {
-		return fmt.Errorf("a journal needs a hub id, got %q", s.hub)
-	}
-	if err := s.mustBeEmpty(); err != nil {
-		return err
-	}
-	return createFormat(s.fs, s.dir, s.hub, s.opts.Hook)
-}
-
-// mustBeEmpty refuses to take a folder for new that has lost its FORMAT.
-func (s *Store) mustBeEmpty() error {
-	if _, err := s.fs.Stat(s.path(headName)); !isNotExist(err) {
-		return errors.Join(corrupt(Range{}, errors.New("FORMAT is missing beside an existing HEAD")), err)
-	}
-	names, err := s.storeFiles()
-	if err != nil {
-		return err
-	}
-	if len(names) > 0 {
-		return corrupt(Range{}, errors.New("FORMAT is missing beside an existing store"))
-	}
-	return nil
-}
-
-// storeFiles lists Pebble's folder without its lock.
-func (s *Store) storeFiles() ([]string, error) {
-	names, err := s.fs.List(s.path(storeDir))
-	if err != nil {
-		return nil, err
-	}
-	kept := names[:0]
-	for _, name := range names {
-		if name != "LOCK" {
-			kept = append(kept, name)
-		}
-	}
-	return kept, nil
-}
-
-// openEngine reads HEAD (making it for a store that never had an event) and opens Pebble.
+// openEngine reads HEAD and opens Pebble. Both exist since create, so what is missing now was lost.
 func (s *Store) openEngine() error {
 	if err := s.opts.Hook(PointStoreOpen); err != nil {
 		return err
 	}
-	newest, index, _, err := readHead(s.fs, s.path(headName))
-	if isNotExist(err) {
-		newest, index, err = s.freshHead()
-	}
-	if errors.Is(err, errHeadDamaged) {
-		return corrupt(Range{}, err)
+	newest, index, torn, err := readHead(s.fs, s.path(headName))
+	if isNotExist(err) || errors.Is(err, errHeadDamaged) {
+		return s.withRange(corrupt(Range{}, err))
 	}
 	if err != nil {
 		return err
 	}
 	s.slot = newest
-	if s.db, err = s.openPebble(newest.seq > 0); err != nil {
+	if s.db, err = s.openPebble(storeDir); err != nil {
 		return err
 	}
-	if err := s.opts.Hook(PointStoreOpened); err != nil {
+	if err := s.opts.Hook(PointStoreOpened); err != nil || s.opts.ReadOnly {
 		return err
-	}
-	if s.opts.ReadOnly {
-		return nil
 	}
 	s.head, err = openHead(s.fs, s.path(headName), newest, index, s.opts.Hook, func(err error) { s.guard.fail(failed(err)) })
+	if err == nil && torn > 0 {
+		err = s.head.mend()
+	}
 	return err
 }
 
-// freshHead makes HEAD where there is none, if the store has never held anything.
-func (s *Store) freshHead() (slot, int, error) {
-	names, err := s.storeFiles()
-	if err != nil {
-		return slot{}, 0, err
-	}
-	if len(names) > 0 || s.opts.ReadOnly {
-		return slot{}, 0, corrupt(Range{}, errors.New("HEAD is missing beside an existing store"))
-	}
-	if err := s.opts.Hook(PointHeadCreate); err != nil {
-		return slot{}, 0, err
-	}
-	first := slot{counter: headSlots, chain: genesis(s.hub)}
-	return first, headSlots - 1, createHead(s.fs, s.dir, first)
-}
-
 // openPebble opens the engine. Pebble panics on some kinds of damage; that is corruption here.
-func (s *Store) openPebble(mustExist bool) (db *pebble.DB, err error) {
+func (s *Store) openPebble(dir string) (db *pebble.DB, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			db, err = nil, corrupt(Range{}, fmt.Errorf("storage engine: %v", r))
 		}
 	}()
-	s.engine = pebbleOptions(s.opts, s.fs, s.lock, s.guard, mustExist)
+	s.engine = pebbleOptions(s.opts, s.fs, s.guard)
+	s.engine.ErrorIfNotExists = dir == storeDir
 	s.engine.EnsureDefaults()
-	db, err = pebble.Open(s.path(storeDir), s.engine)
+	db, err = pebble.Open(s.path(dir), s.engine)
 	if err != nil {
 		return nil, s.withRange(openError(err, s.slot.seq))
 	}
@@ -305,7 +247,7 @@ func (s *Store) recoverHead() error {
 	if err := errors.Join(s.head.write(last.seq, last.chain), s.head.sync()); err != nil {
 		return err
 	}
-	go s.head.run()
+	go s.head.run(cmp.Or(s.opts.testing.headEvery, headSyncedAt))
 	return nil
 }
 

@@ -45,7 +45,7 @@ func openToVerify(dir string, o Options, r *Report) (s *Store, err error) {
 			return s.takeLock(found)
 		},
 		func() error { return s.readSlot(r) },
-		func() error { s.db, err = s.openPebble(s.slot.seq > 0); return err },
+		func() error { s.db, err = s.openPebble(storeDir); return err },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {

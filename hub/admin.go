@@ -1,0 +1,317 @@
+package hub
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"time"
+
+	"fleetrelay/federation"
+	"fleetrelay/hub/journal"
+	"fleetrelay/hub/socket"
+	"fleetrelay/hub/wire"
+)
+
+// operatorCommand is a wish of an operator: decide answers through reply, which
+// runs after the sync, or at once with a refusal.
+type operatorCommand struct {
+	small
+	run   func(v *view, d *draft) error
+	reply chan error // capacity 1
+}
+
+func (c *operatorCommand) quarantined(*view, *draft) {
+	c.reply <- &Error{Reason: wire.ReasonQuarantined, Text: "the command could not be processed"}
+}
+
+func (c *operatorCommand) decide(v *view, d *draft) {
+	if err := c.run(v, d); err != nil {
+		c.reply <- err
+		return
+	}
+	d.then(func() { c.reply <- nil })
+}
+
+// operate runs one operator's wish through the core and waits for its sync.
+func (h *Hub) operate(ctx context.Context, run func(v *view, d *draft) error) error {
+	c := &operatorCommand{run: run, reply: make(chan error, 1)}
+	if err := h.in.push(ctx, h.operators, c); err != nil {
+		return err
+	}
+	return h.await(ctx, c.reply)
+}
+
+// await waits for an answer of the core.
+func (h *Hub) await(ctx context.Context, reply <-chan error) error {
+	select {
+	case err := <-reply:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-h.done:
+		return errStopped
+	}
+}
+
+// AddPeer approves another hub: its identity by pins, and what it may reach
+// here. The approval and its audit record are one event.
+func (h *Hub) AddPeer(ctx context.Context, p federation.Peer) error {
+	return h.operate(ctx, func(v *view, d *draft) error {
+		if err := federation.CheckNewPeer(v.st.trust, p); err != nil {
+			return err
+		}
+		rec := journal.PeerAdded{Hub: string(p.Hub), Endpoint: p.Endpoint, By: p.By, User: p.User}
+		rec.Pins = append(rec.Pins, p.Pins...)
+		for _, pattern := range p.MayReach {
+			rec.MayReach = append(rec.MayReach, pattern.String())
+		}
+		d.add(v.now, rec)
+		return nil
+	})
+}
+
+// TokenInfo describes a token without its secret.
+type TokenInfo struct {
+	ID        string `json:"id"`
+	Seat      string `json:"seat"`
+	By        string `json:"by"`
+	CreatedUS int64  `json:"created_us"`
+}
+
+// CreateToken makes a token that registers seat and its sidecars. The secret is
+// returned once and only its hash is kept. The first token of a hub secures it:
+// from then on every new registration needs one.
+func (h *Hub) CreateToken(ctx context.Context, seat, by string) (id, secret string, err error) {
+	if bad := wire.ValidLocalName(seat); bad != nil {
+		return "", "", &Error{Reason: bad.Reason, Text: bad.Text}
+	}
+	raw := make([]byte, 36)
+	if _, err := io.ReadFull(h.opts.Rand, raw); err != nil {
+		return "", "", fmt.Errorf("hub: random token: %w", err)
+	}
+	id = hex.EncodeToString(raw[:4])
+	secret = "flt_" + base64.RawURLEncoding.EncodeToString(raw[4:])
+	err = h.operate(ctx, func(v *view, d *draft) error {
+		if _, taken := v.st.tokens[id]; taken {
+			return &Error{Reason: wire.ReasonInternalError, Text: "token id taken", Next: "try again"}
+		}
+		d.add(v.now, journal.TokenCreated{ID: id, Seat: seat, By: by, Hash: sha256.Sum256([]byte(secret))})
+		return nil
+	})
+	return id, secret, err
+}
+
+// RevokeToken ends a token. Sockets that registered with it stay until they
+// close. Revoking the last one opens the hub again, so it is refused while
+// others would be let in without a token from beyond this machine: that check is
+// the caller's.
+func (h *Hub) RevokeToken(ctx context.Context, id, by string) error {
+	return h.operate(ctx, func(v *view, d *draft) error {
+		if _, ok := v.st.tokens[id]; !ok {
+			return &Error{Reason: wire.ReasonTokenInvalid, Text: "no token has this id", Next: "fleet agent token list"}
+		}
+		d.add(v.now, journal.TokenRevoked{ID: id, By: by})
+		return nil
+	})
+}
+
+// Tokens lists the live tokens by id.
+func (h *Hub) Tokens(ctx context.Context) (out []TokenInfo, err error) {
+	err = h.operate(ctx, func(v *view, _ *draft) error {
+		for _, id := range sortedKeys(v.st.tokens) {
+			t := v.st.tokens[id]
+			out = append(out, TokenInfo{ID: t.id, Seat: t.seat, By: t.by, CreatedUS: t.createdUS})
+		}
+		return nil
+	})
+	return out, err
+}
+
+// SendRequest is a chat sent by an operator in the name of a seat. It binds no
+// name.
+type SendRequest struct {
+	As, To, Text, ClientMsgID string
+	ReceiptRequested          bool
+	Principal                 string // "admin:<user>"
+}
+
+// SendResult is the proof of acceptance.
+type SendResult struct {
+	Seq    uint64     `json:"seq"`
+	MsgID  uint64     `json:"msg_id"`
+	TimeUS int64      `json:"time_us"`
+	Dest   wire.HubID `json:"dest,omitempty"`
+}
+
+// Send accepts a chat like one from an agent and returns after its sync.
+func (h *Hub) Send(ctx context.Context, r SendRequest) (SendResult, error) {
+	if bad := wire.ValidLocalName(r.As); bad != nil {
+		return SendResult{}, &Error{Reason: bad.Reason, Text: bad.Text}
+	}
+	chat, err := r.chat(h.opts.Limits.FrameBytes)
+	if err != nil {
+		return SendResult{}, err
+	}
+	told := make(chan accepted, 1)
+	reply := make(chan error, 1)
+	cmd := &chatCommand{
+		sender: r.As, principal: r.Principal, chat: chat, target: wire.CompileTarget(chat.Target),
+		told: func(a accepted) { told <- a; reply <- nil },
+	}
+	if err := h.in.push(ctx, h.operators, cmd); err != nil {
+		return SendResult{}, err
+	}
+	if err := h.await(ctx, reply); err != nil {
+		return SendResult{}, err
+	}
+	a := <-told
+	if a.refused != "" {
+		return SendResult{}, &Error{Reason: a.refused, Text: a.text}
+	}
+	return SendResult{Seq: a.seq, MsgID: a.msgID, TimeUS: a.timeUS, Dest: a.dest}, nil
+}
+
+// chat builds the frame an agent would have sent and reads it like one, so that
+// an operator is under the same rules.
+func (r SendRequest) chat(frameBytes int) (wire.Chat, error) {
+	b := append([]byte(nil), `{"sender":`...)
+	b = wire.AppendString(b, r.As)
+	b = wire.AppendString(append(b, `,"target":`...), r.To)
+	b = wire.AppendString(append(b, `,"payload":`...), r.Text)
+	if r.ClientMsgID != "" {
+		b = wire.AppendString(append(b, `,"client_msg_id":`...), r.ClientMsgID)
+	}
+	if r.ReceiptRequested {
+		b = append(b, `,"receipt_requested":true`...)
+	}
+	in, bad := wire.ParseInbound(append(b, '}'), wire.Limits{MaxBytes: frameBytes})
+	if bad == nil {
+		var chat wire.Chat
+		if chat, bad = in.Chat(); bad == nil {
+			return chat, nil
+		}
+	}
+	return wire.Chat{}, &Error{Reason: bad.Reason, Text: bad.Text}
+}
+
+// PurgeBody deletes the body of one event, leaving an audited tombstone; the
+// chain still verifies. Bodies still owed to a peer are refused.
+func (h *Hub) PurgeBody(ctx context.Context, seq uint64, by, reason string) error {
+	return h.operate(ctx, func(v *view, d *draft) error {
+		ev, ok, err := v.store.Event(seq)
+		if err != nil {
+			return err
+		}
+		if !ok || !ev.HasBody || ev.Kind == journal.KindSnapshotTaken {
+			return &Error{Reason: wire.ReasonStoreMissing, Text: fmt.Sprintf("event %d has no body to purge", seq)}
+		}
+		if chat, ok := v.chat(seq); ok && chat.Dest != "" && chat.LaneSeq > v.st.lane(wire.HubID(chat.Dest)).acked {
+			return &Error{Reason: wire.ReasonRelayPending, Text: fmt.Sprintf("event %d is still owed to %s", seq, chat.Dest)}
+		}
+		d.add(v.now, journal.BodyPurged{Seq: seq, Digest: ev.Digest, By: by, Reason: reason})
+		return nil
+	})
+}
+
+// WatchEvent is one chat that a watched seat got or gave.
+type WatchEvent struct {
+	Sent  bool   // the seat is its sender
+	Frame []byte // the agent frame
+}
+
+// watchDepth bounds what one watcher may be behind.
+const watchDepth = 256
+
+// watcher is a tap on one seat. It belongs to the core.
+type watcher struct {
+	seat   string
+	events chan WatchEvent
+}
+
+// Watch shows what a seat gets and gives from now on, until ctx or the
+// hub ends; then the channel is closed. A reader that is more than watchDepth
+// events behind misses some. It registers no session.
+func (h *Hub) Watch(ctx context.Context, seat string) (<-chan WatchEvent, error) {
+	w := &watcher{seat: seat, events: make(chan WatchEvent, watchDepth)}
+	err := h.operate(ctx, func(_ *view, d *draft) error {
+		d.alter(watching{w: w, on: true})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make(chan WatchEvent)
+	h.wg.Go(func() { h.pumpWatch(ctx, w, out) })
+	return out, nil
+}
+
+func (h *Hub) pumpWatch(ctx context.Context, w *watcher, out chan<- WatchEvent) {
+	defer close(out)
+	defer func() {
+		bg, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = h.operate(bg, func(_ *view, d *draft) error { // the hub may be gone: nothing to undo then
+			d.alter(watching{w: w})
+			return nil
+		})
+	}()
+	for {
+		select {
+		case e, ok := <-w.events:
+			if !ok {
+				return
+			}
+			select {
+			case out <- e:
+			case <-ctx.Done():
+				return
+			case <-h.closing:
+				return
+			}
+		case <-ctx.Done():
+			return
+		case <-h.closing:
+			return
+		}
+	}
+}
+
+type watching struct {
+	w  *watcher
+	on bool
+}
+
+func (c watching) change(r *roster) {
+	if c.on {
+		r.watchers = append(r.watchers[:len(r.watchers):len(r.watchers)], c.w)
+		return
+	}
+	r.watchers = without(r.watchers, c.w)
+}
+
+// watched shows a chat to whoever watches its sender or an addressee.
+func (d *draft) watched(v *view, f *wire.ChatFrame, item socket.Item) {
+	if len(v.ro.watchers) == 0 {
+		return
+	}
+	target := wire.CompileTarget(f.Target)
+	for _, w := range v.ro.watchers {
+		sent := w.seat == f.Sender
+		if sent || (target.Directed() && target.Matches(w.seat, nil)) {
+			d.then(func() { w.show(WatchEvent{Sent: sent}, item) })
+		}
+	}
+}
+
+// show drops the event when the watcher is behind: watching is a view, not a
+// delivery.
+func (w *watcher) show(e WatchEvent, item socket.Item) {
+	item.Frames(func(b []byte) bool { e.Frame = b; return false })
+	select {
+	case w.events <- e:
+	default:
+	}
+}

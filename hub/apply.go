@@ -1,0 +1,230 @@
+package hub
+
+import (
+	"encoding/binary"
+
+	"fleetrelay/federation"
+	"fleetrelay/hub/journal"
+	"fleetrelay/hub/wire"
+)
+
+// tables receives the table rows that go with an event. Live it is the turn's
+// batch; at replay the rows are already there and are discarded.
+type tables interface {
+	Put(key, value []byte)
+	Delete(key []byte)
+	DeleteRange(lo, hi []byte)
+}
+
+// noTables discards rows.
+type noTables struct{}
+
+func (noTables) Put(_, _ []byte)         {}
+func (noTables) Delete([]byte)           {}
+func (noTables) DeleteRange(_, _ []byte) {}
+
+// touched says what besides the tables an event changed that is published after
+// the sync.
+type touched struct {
+	lane  *lane
+	trust bool
+}
+
+// apply folds one event into the hot state and writes its table rows. It is the
+// only code that does so, live and at replay, and it cannot fail: what it is
+// given has been decided, or has passed replay's checks.
+func (st *state) apply(ev *journal.Event, rec journal.Record, w tables) (t touched) {
+	st.head = ev.Seq
+	switch r := rec.(type) {
+	case journal.EpochStarted:
+		st.epoch = Epoch{Number: r.Number, ID: r.ID}
+	case journal.ChatAccepted:
+		t.lane = st.chatAccepted(ev, &r, w)
+	case journal.ReceiptSettled:
+		st.receiptSettled(ev, &r, w)
+	case journal.NotificationsSettled:
+		for _, seq := range r.Seqs {
+			w.Delete(journal.NoteKey(r.Sender, seq))
+		}
+	case journal.WatermarkRaised:
+		st.known.use(r.Identity, r.Seq)
+		w.Put(journal.WatermarkKey(r.Identity), seqBytes(r.Seq))
+	case journal.TokenCreated:
+		st.tokens[r.ID] = token{id: r.ID, seat: r.Seat, by: r.By, hash: r.Hash, createdUS: ev.TimeUS}
+	case journal.TokenRevoked:
+		delete(st.tokens, r.ID)
+	case journal.PeerAdded:
+		st.trust = st.trust.With(peerOf(ev, &r))
+		t.lane, t.trust = st.lane(wire.HubID(r.Hub)), true
+	case journal.InboundRefused:
+		t.lane = st.laneIn(&r.Origin, r.LaneHash)
+	case journal.LaneAcked:
+		t.lane = st.laneAcked(&r, w)
+	case journal.RemoteRefused:
+		w.Put(journal.NoteKey(r.Sender, ev.Seq), nil)
+	case journal.RecordQuarantined, journal.SnapshotTaken, journal.BodyPurged:
+	default:
+		panic("hub: apply of an unknown record kind")
+	}
+	return t
+}
+
+func (st *state) chatAccepted(ev *journal.Event, r *journal.ChatAccepted, w tables) *lane {
+	st.lastMsg = r.MsgID
+	if r.Dest != "" {
+		return st.chatOut(ev, r, w)
+	}
+	if r.Origin == nil {
+		indexMailbox(ev.Seq, r, w, st.known)
+		return nil
+	}
+	w.Put(journal.MailboxKey(seatPart+r.Target, ev.Seq), mailboxRow(r.Sender, r.Target))
+	st.known.use(r.Target, 0)
+	return st.laneIn(r.Origin, linkOfOrigin(ev, r).Next(st.lane(wire.HubID(r.Origin.Hub)).in.Hash))
+}
+
+// chatOut enters an accepted chat into its lane: the outbox row commits with the
+// acceptance.
+func (st *state) chatOut(ev *journal.Event, r *journal.ChatAccepted, w tables) *lane {
+	l := st.lane(wire.HubID(r.Dest))
+	l.outHead = r.LaneSeq
+	l.outHash = linkOf(ev, r).Next(l.outHash)
+	w.Put(journal.LaneKey(r.Dest, r.LaneSeq), outboxRow(ev.Seq, l.outHash))
+	return l
+}
+
+// laneIn moves the cursor of a peer's lane over one record, admitted or refused.
+func (st *state) laneIn(o *journal.Origin, hash [32]byte) *lane {
+	l := st.lane(wire.HubID(o.Hub))
+	l.in = Cursor{EpochID: o.EpochID, Seq: o.LaneSeq, Hash: hash}
+	return l
+}
+
+// laneAcked trims the outbox up to a cumulative acknowledgement.
+func (st *state) laneAcked(r *journal.LaneAcked, w tables) *lane {
+	l := st.lane(wire.HubID(r.Peer))
+	w.DeleteRange(journal.LaneRange(r.Peer, l.acked+1, r.LaneSeq))
+	l.acked, l.ackHash = r.LaneSeq, r.Hash
+	return l
+}
+
+func (st *state) receiptSettled(ev *journal.Event, r *journal.ReceiptSettled, w tables) {
+	if r.State == journal.ReceiptPending {
+		st.pending.push(&pendingReceipt{
+			chatSeq: r.ChatSeq, msgID: r.MsgID, sender: r.Sender, target: r.Target, clientMsgID: r.ClientMsgID,
+		})
+	} else {
+		st.pending.remove(r.ChatSeq)
+	}
+	w.Put(journal.NoteKey(r.Sender, ev.Seq), nil)
+}
+
+// indexMailbox writes one row per target part of a directed chat, so that a
+// replay reads what is for one identity and nothing else.
+func indexMailbox(seq uint64, r *journal.ChatAccepted, w tables, known *identities) {
+	target := wire.CompileTarget(r.Target)
+	if !target.Directed() {
+		return
+	}
+	for _, part := range target.Parts() {
+		key, ok := mailboxPart(part)
+		if !ok {
+			continue // holds a control character: no name can match it
+		}
+		w.Put(journal.MailboxKey(key, seq), mailboxRow(r.Sender, part))
+		if key == part {
+			known.use(part, 0)
+		}
+	}
+}
+
+// globPart is the mailbox list of all parts that are patterns (`?`, `[`): they
+// are tested one by one at a replay.
+const globPart = "\x01"
+
+// seatPart begins the mailbox list of what came from other hubs: it is for one
+// seat, and never for a project or a role of the same name.
+const seatPart = "\x02"
+
+// mailboxPart names the mailbox list a target part is kept in.
+func mailboxPart(part string) (key string, ok bool) {
+	glob := false
+	for i := range len(part) {
+		switch c := part[i]; {
+		case c < 0x20:
+			return "", false
+		case c == '?' || c == '[':
+			glob = true
+		}
+	}
+	if glob {
+		return globPart, true
+	}
+	return part, part != ""
+}
+
+// mailboxRow is the value of a mailbox row: the sender, whose own mail it is
+// not, and the target part as written.
+func mailboxRow(sender, part string) []byte {
+	row := binary.AppendUvarint(make([]byte, 0, len(sender)+len(part)+2), uint64(len(sender)))
+	row = append(row, sender...)
+	return append(row, part...)
+}
+
+func parseMailboxRow(row []byte) (sender, part string, ok bool) {
+	n, size := binary.Uvarint(row)
+	if size <= 0 || n > uint64(len(row)-size) {
+		return "", "", false
+	}
+	return string(row[size : size+int(n)]), string(row[size+int(n):]), true
+}
+
+// outboxRow is the value of a lane row: the event and the lane's rolling hash.
+func outboxRow(seq uint64, hash [32]byte) []byte {
+	return append(seqBytes(seq), hash[:]...)
+}
+
+func parseOutboxRow(row []byte) (seq uint64, hash [32]byte, ok bool) {
+	if len(row) != 40 {
+		return 0, hash, false
+	}
+	copy(hash[:], row[8:])
+	return binary.BigEndian.Uint64(row), hash, true
+}
+
+func seqBytes(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
+
+// linkOf is the lane transcript of a chat accepted here for another hub.
+func linkOf(ev *journal.Event, r *journal.ChatAccepted) wire.LaneLink {
+	return wire.LaneLink{
+		Seq: r.LaneSeq, MsgID: r.MsgID, AcceptedUS: ev.TimeUS, Sender: r.Sender,
+		Principal: r.Principal, Target: r.Target, ClientMsgID: r.ClientMsgID, Digest: ev.Digest,
+	}
+}
+
+// linkOfOrigin is the lane transcript of a chat that came over a link, the same
+// bytes its origin computed.
+func linkOfOrigin(ev *journal.Event, r *journal.ChatAccepted) wire.LaneLink {
+	o := r.Origin
+	return wire.LaneLink{
+		Seq: o.LaneSeq, MsgID: o.MsgID, AcceptedUS: o.AcceptedUS, Sender: o.Sender,
+		Principal: o.Principal, Target: o.Target, ClientMsgID: r.ClientMsgID, Digest: ev.Digest,
+	}
+}
+
+// peerOf rebuilds a peer from its record. Patterns in the journal have been
+// parsed before they were written.
+func peerOf(ev *journal.Event, r *journal.PeerAdded) federation.Peer {
+	p := federation.Peer{
+		Hub: wire.HubID(r.Hub), Endpoint: r.Endpoint, By: r.By, User: r.User, AddedUS: ev.TimeUS,
+	}
+	p.Pins = append(p.Pins, r.Pins...)
+	for _, text := range r.MayReach {
+		pattern, err := wire.ParsePattern(text)
+		if err != nil {
+			panic("hub: a journalled pattern does not parse: " + text)
+		}
+		p.MayReach = append(p.MayReach, pattern)
+	}
+	return p
+}

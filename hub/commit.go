@@ -1,0 +1,144 @@
+package hub
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"fleetrelay/hub/journal"
+)
+
+// pending is a turn on its way through the disk.
+type pending struct {
+	*turn
+	sync *journal.Pending // nil when the turn holds no events
+}
+
+// committer encodes each turn, lets the journal compute the chain and append it
+// without waiting, and hands it to the releaser in order. It closes out when in
+// is closed. After a failure it lets turns through unapplied: nothing of them is
+// ever told.
+type committer struct {
+	store *journal.Store
+	fail  func(error)
+	early func(*turn) // testing: tells before the sync
+}
+
+func (c *committer) run(in <-chan *turn, out chan<- pending) {
+	defer close(out)
+	broken := false
+	for t := range in {
+		if broken {
+			continue
+		}
+		if c.early != nil {
+			c.early(t)
+		}
+		p, err := c.append(t)
+		if err != nil {
+			broken = true
+			c.fail(err)
+			continue
+		}
+		out <- p
+	}
+}
+
+func (c *committer) append(t *turn) (pending, error) {
+	p := pending{turn: t}
+	if len(t.facts) == 0 {
+		close(t.applied)
+		return p, nil
+	}
+	for i := range t.facts {
+		f := &t.facts[i]
+		f.event.Attrs = f.record.Append(nil)
+		t.batch.Append(f.event)
+	}
+	sync, err := c.store.Apply(t.batch)
+	if err != nil {
+		return p, err
+	}
+	t.batch, t.facts = nil, nil
+	close(t.applied)
+	p.sync = sync
+	return p, nil
+}
+
+// releaser waits for syncs in order and only then publishes a turn and runs its
+// effects. After the first failed sync nothing is ever told again.
+type releaser struct {
+	published *published
+	forwarder func() Forwarder
+	fail      func(error)
+	stats     *stats
+	early     bool // testing: the committer has told already
+}
+
+func (r *releaser) run(in <-chan pending) {
+	broken := false
+	for p := range in {
+		if broken {
+			continue
+		}
+		if p.sync != nil {
+			if err := p.sync.Wait(); err != nil {
+				broken = true
+				r.fail(err)
+				continue
+			}
+		}
+		if !r.early {
+			r.release(p.turn)
+		}
+	}
+}
+
+func (r *releaser) release(t *turn) {
+	woken := r.published.turn(t)
+	r.stats.turns.Add(1)
+	r.stats.events.Store(t.head)
+	for _, e := range t.effects {
+		e.release()
+	}
+	f := r.forwarder()
+	if f == nil {
+		return
+	}
+	for _, peer := range woken {
+		f.Wake(peer, r.published.lane(peer).out.Head)
+	}
+	if t.trust != nil {
+		f.PeersChanged()
+	}
+}
+
+// release tells one effect. Sending never blocks: a full queue closes that
+// socket.
+func (e *effect) release() {
+	switch {
+	case e.run != nil:
+		e.run()
+	case e.to != nil:
+		e.to.sock.Send(e.item)
+	default:
+		for _, s := range e.all {
+			s.sock.Send(e.item)
+		}
+	}
+}
+
+func digestOf(b []byte) [32]byte { return sha256.Sum256(b) }
+
+// clockEvery drives the core's second.
+func (h *Hub) clock(stop <-chan struct{}) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+			h.in.offer(h.ticking, tick{})
+		}
+	}
+}

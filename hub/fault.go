@@ -1,0 +1,86 @@
+package hub
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"fleetrelay/hub/wire"
+)
+
+// Faults lists the planted faults of the testing__fault door: each makes a node
+// break one promise, so that a checker can be seen to notice.
+func Faults() []string {
+	return []string{"loss", "double", "swap", "altered", faultEarly, "panic"}
+}
+
+// fault is a planted fault. A nil fault does nothing.
+type fault struct {
+	name string
+	seen int
+	held *wire.ChatFrame
+}
+
+// faultEvery is how often a planted fault strikes.
+const faultEvery = 37
+
+func newFault(name string) *fault {
+	if name == "" {
+		return nil
+	}
+	return &fault{name: name}
+}
+
+func (f *fault) strikes(name string) bool {
+	if f == nil || f.name != name {
+		return false
+	}
+	f.seen++
+	return f.seen%faultEvery == 0
+}
+
+// loses says that an accepted chat is not to reach its lane.
+func (f *fault) loses() bool { return f.strikes("loss") }
+
+// doubles says that one record is to be accepted twice.
+func (f *fault) doubles() bool { return f.strikes("double") }
+
+// unchecked lets a node start on what "double" has journalled.
+func (f *fault) unchecked() bool { return f != nil && f.name == "double" }
+
+// explode panics on the marked body of the "panic" fault.
+func (f *fault) explode(body []byte) {
+	if f != nil && f.name == "panic" && bytes.Contains(body, []byte("testing__panic")) {
+		panic("testing__fault panic")
+	}
+}
+
+// onTheWay is what becomes of a chat between acceptance and its recipients:
+// itself; with "altered" another body; with "swap" nothing now and two frames in
+// the wrong order with the next.
+func (f *fault) onTheWay(c *wire.ChatFrame) []*wire.ChatFrame {
+	switch {
+	case f.strikes("altered"):
+		changed := *c
+		changed.Body = slices.Clone(c.Body)
+		if i := bytes.LastIndexAny(changed.Body, "abcdefghijklmnopqrstuvwxyz"); i > 0 {
+			changed.Body[i] ^= 1
+		}
+		return []*wire.ChatFrame{&changed}
+	case f != nil && f.held != nil && f.held.Target == c.Target && f.held.Sender == c.Sender:
+		held := f.held
+		f.held = nil
+		return []*wire.ChatFrame{c, held}
+	case f != nil && f.held == nil && f.strikes("swap"):
+		f.held = c
+		return nil
+	}
+	return []*wire.ChatFrame{c}
+}
+
+// faultEarly tells before the sync.
+const faultEarly = "early_effect"
+
+// earlyDelay is how long the "early_effect" fault keeps a told turn from the
+// disk.
+const earlyDelay = 30 * time.Millisecond

@@ -1,0 +1,261 @@
+package hub
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fleetrelay/federation"
+	"fleetrelay/hub/journal"
+	"fleetrelay/hub/socket"
+	"fleetrelay/hub/wire"
+)
+
+// Options configure a hub. Store, HubID, Now and Rand are required.
+type Options struct {
+	Store *journal.Store
+	HubID wire.HubID
+	Now   func() time.Time
+	Rand  io.Reader // cryptographic randomness
+	// Limits: zero fields mean the defaults.
+	Limits Limits
+	// AllowedHosts are further values of the Host header; AllowedOrigins the
+	// browsers' origins. Both are empty by default.
+	AllowedHosts, AllowedOrigins []string
+	// PrivateDirected nil means: once a peer exists.
+	PrivateDirected *bool
+	// RegistrationTimeout is how long a socket may stay without a name, 10 s by
+	// default.
+	RegistrationTimeout time.Duration
+	Version             string // of the program, shown to agents
+	ConfigEpoch         string // fingerprint of the settings, may be empty
+	Log                 *slog.Logger
+	// Fault plants one of Faults, for tests of the checkers only.
+	Fault string
+	// OnFatal is called once, from a goroutine of the hub, when the journal has
+	// failed: nothing of the failing turn or any later one has been or will be
+	// told. The process should end.
+	OnFatal func(error)
+}
+
+// Limits bound what agents may hold.
+type Limits struct {
+	Sockets         int // 16,384
+	PerHost         int // 32 per remote host; loopback is exempt
+	Unauthenticated int // sockets of a secured hub without a name; = Sockets
+	FrameBytes      int // largest message, 1 MiB
+}
+
+func (o Options) withDefaults() Options {
+	o.Limits.Sockets = orDefault(o.Limits.Sockets, 16384)
+	o.Limits.PerHost = orDefault(o.Limits.PerHost, 32)
+	o.Limits.Unauthenticated = orDefault(o.Limits.Unauthenticated, o.Limits.Sockets)
+	o.Limits.FrameBytes = orDefault(o.Limits.FrameBytes, 1<<20)
+	o.RegistrationTimeout = orDefault(o.RegistrationTimeout, 10*time.Second)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.OnFatal == nil {
+		o.OnFatal = func(error) {}
+	}
+	return o
+}
+
+func orDefault[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}
+
+// Hub is one organisation's hub: the core loop, its journal and its agents'
+// sockets. It accepts connections and never listens.
+type Hub struct {
+	opts      Options
+	in        *intake
+	operators *source // commands of operators
+	settling  *source // notifications that sockets took
+	ticking   *source // the clock
+	lanesMu   sync.Mutex
+	lanes     map[wire.HubID]*source
+	gate      *gate
+	published *published
+	epoch     Epoch
+	started   time.Time
+
+	forwarder atomic.Pointer[Forwarder]
+	failed    sync.Once
+	sockets   context.Context // ends with closing
+	closing   <-chan struct{} // no more sockets and watchers
+	shut      context.CancelFunc
+	stopCore  chan struct{}
+	coreDone  chan struct{}  // the core takes nothing more
+	done      chan struct{}  // everything told
+	wg        sync.WaitGroup // sockets and watchers
+	loops     sync.WaitGroup // clock
+	stats     stats
+}
+
+// New recovers the state from the store and starts the core. The store stays the
+// caller's to close, after Close.
+func New(o Options) (*Hub, error) {
+	o = o.withDefaults()
+	st, err := recoverState(o.Store, o.HubID, newFault(o.Fault))
+	if err != nil {
+		return nil, fmt.Errorf("hub: recover: %w", err)
+	}
+	if err := startEpoch(o.Store, st, o.Now().UnixMicro(), o.Rand); err != nil {
+		return nil, fmt.Errorf("hub: first event: %w", err)
+	}
+	h := &Hub{
+		opts: o, in: newIntake(), operators: newSource(sourceDepth), settling: newSource(1 << 12),
+		ticking: newSource(1), lanes: map[wire.HubID]*source{}, gate: newGate(o.Limits),
+		published: newPublished(st), epoch: st.epoch, started: o.Now(),
+		stopCore: make(chan struct{}), coreDone: make(chan struct{}), done: make(chan struct{}),
+	}
+	h.sockets, h.shut = context.WithCancel(context.Background())
+	h.closing = h.sockets.Done()
+	h.start(st)
+	return h, nil
+}
+
+// start runs the pipeline: core → committer → releaser.
+func (h *Hub) start(st *state) {
+	turns, syncs := make(chan *turn), make(chan pending, turnsWaiting)
+	c := &core{
+		in: h.in, out: turns, now: h.opts.Now, stop: h.stopCore, lastSnapshot: st.head,
+		view: view{
+			st: st, ro: newRoster(), store: h.opts.Store, published: h.published,
+			config: config{
+				self: h.opts.HubID, version: h.opts.Version, configEpoch: h.opts.ConfigEpoch,
+				privateDirected: h.opts.PrivateDirected, frameBytes: h.opts.Limits.FrameBytes,
+				fault: newFault(h.opts.Fault),
+			},
+		},
+	}
+	rel := &releaser{published: h.published, forwarder: h.getForwarder, fail: h.fatal, stats: &h.stats}
+	com := &committer{store: h.opts.Store, fail: h.fatal}
+	if h.opts.Fault == faultEarly {
+		rel.early = true
+		com.early = func(t *turn) { rel.release(t); <-time.After(earlyDelay) }
+	}
+	go func() { defer close(h.coreDone); c.run() }()
+	go com.run(turns, syncs)
+	go func() { defer close(h.done); rel.run(syncs) }()
+	h.loops.Go(func() { h.clock(h.stopCore) })
+}
+
+// fatal reports the journal's failure once.
+func (h *Hub) fatal(err error) {
+	h.failed.Do(func() {
+		h.opts.Log.Error("the journal failed; this node stops", "reason", string(wire.ReasonJournalFailed), "error", err)
+		h.opts.OnFatal(err)
+	})
+}
+
+// SetForwarder gives the hub its relay. It may be called while running.
+func (h *Hub) SetForwarder(f Forwarder) { h.forwarder.Store(&f) }
+
+func (h *Hub) getForwarder() Forwarder {
+	if f := h.forwarder.Load(); f != nil {
+		return *f
+	}
+	return nil
+}
+
+// ServeHTTP upgrades an agent's request to its WebSocket and serves it to its
+// end.
+func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if status, text := socket.CheckRequest(r, h.opts.AllowedHosts, h.opts.AllowedOrigins); status != 0 {
+		http.Error(w, text, status)
+		return
+	}
+	sock, err := socket.Upgrade(w, r, socket.Options{ReadLimit: int64(h.opts.Limits.FrameBytes)})
+	if err != nil {
+		return // the answer has been written
+	}
+	if !h.track() {
+		sock.Close(wire.ReasonHubShutdown)
+		sock.Run(r.Context(), discard)
+		return
+	}
+	defer h.wg.Done()
+	if reason := h.gate.enter(sock.RemoteHost(), h.published.isSecured()); reason != "" {
+		sock.Close(reason)
+		sock.Run(r.Context(), discard)
+		return
+	}
+	h.serve(h.sockets, sock)
+}
+
+func discard([]byte) error { return nil }
+
+// track counts a socket unless the hub is closing.
+func (h *Hub) track() bool {
+	select {
+	case <-h.closing:
+		return false
+	default:
+		h.wg.Add(1)
+		return true
+	}
+}
+
+// Close ends the sockets with 1001, settles what was taken in, and stops the
+// core. It returns when everything the hub started has ended, or with the
+// context's error when that comes first. It may be called twice.
+func (h *Hub) Close(ctx context.Context) error {
+	h.shut()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		h.wg.Wait()
+		h.in.stop()
+		h.stopOnce()
+		<-h.done
+		h.loops.Wait()
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (h *Hub) stopOnce() {
+	h.lanesMu.Lock()
+	defer h.lanesMu.Unlock()
+	select {
+	case <-h.stopCore:
+	default:
+		close(h.stopCore)
+	}
+}
+
+// inventName makes a name for an agent that gives none.
+func (h *Hub) inventName() string {
+	var b [8]byte
+	_, _ = io.ReadFull(h.opts.Rand, b[:]) // on failure the name collides and is refused like any other
+	return fmt.Sprintf("anon-%d", binary.BigEndian.Uint64(b[:])>>1)
+}
+
+// Self is this hub's id.
+func (h *Hub) Self() wire.HubID { return h.opts.HubID }
+
+// Epoch is the current epoch of this hub's statements.
+func (h *Hub) Epoch() (number uint64, id [16]byte) { return h.epoch.Number, h.epoch.ID }
+
+// Trust is the snapshot of approved peers as of the last synced turn.
+func (h *Hub) Trust() *federation.Trust {
+	h.published.mu.RLock()
+	defer h.published.mu.RUnlock()
+	return h.published.trust
+}

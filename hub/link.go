@@ -1,0 +1,220 @@
+package hub
+
+import (
+	"fmt"
+	"strings"
+
+	"fleetrelay/hub/journal"
+	"fleetrelay/hub/wire"
+)
+
+// inboundBatch is one page of a peer's lane on its way through the core. Its
+// fields belong to the core until the last record's effects are released.
+type inboundBatch struct {
+	peer   wire.HubID
+	result InboundResult
+	done   func(InboundResult)
+}
+
+// inboundCommand is one record of a peer. Each is decided by itself, so that a
+// poisonous one is quarantined alone; the last of a batch answers for all.
+type inboundCommand struct {
+	batch *inboundBatch
+	rec   InRecord
+	last  bool
+}
+
+func (c *inboundCommand) size() int { return len(c.rec.Body) + 128 }
+
+func (c *inboundCommand) evidence() evidence {
+	return evidence{source: "peer:" + string(c.batch.peer), command: string(wire.LinkRecords), raw: c.rec.Body}
+}
+
+func (c *inboundCommand) decide(v *view, d *draft) {
+	v.config.fault.explode(c.rec.Body)
+	defer c.finish(v, d)
+	if c.batch.result.Err != nil || !c.inOrder(v) {
+		return
+	}
+	if reason := c.refusal(v); reason != "" {
+		c.refuse(v, d, reason)
+		return
+	}
+	c.accept(v, d)
+}
+
+// quarantined passes the cursor over the record, so that the lane goes on.
+func (c *inboundCommand) quarantined(v *view, d *draft) {
+	if c.batch.result.Err == nil && c.inOrder(v) {
+		c.refuse(v, d, wire.ReasonQuarantined)
+	}
+	c.finish(v, d)
+}
+
+// finish releases the answer for the batch after the sync of its last record.
+func (c *inboundCommand) finish(v *view, d *draft) {
+	if !c.last {
+		return
+	}
+	b := c.batch
+	d.then(func() {
+		if b.result.Err == nil {
+			b.result.Cursor = v.published.cursor(b.peer)
+		}
+		b.done(b.result)
+	})
+}
+
+// inOrder checks the record against the lane's cursor: duplicates are skipped, a
+// gap or another epoch ends the batch.
+func (c *inboundCommand) inOrder(v *view) bool {
+	o, in := &c.rec.Origin, v.st.lane(c.batch.peer).in
+	switch {
+	case in.Seq > 0 && in.EpochID != o.EpochID:
+		c.batch.result.Err = &Error{Reason: wire.ReasonRewound, Text: fmt.Sprintf(
+			"%s speaks of another epoch of its lane than the one this node holds", c.batch.peer)}
+	case o.LaneSeq <= in.Seq:
+		return false
+	case o.LaneSeq != in.Seq+1:
+		c.batch.result.Err = &Error{Reason: wire.ReasonLinkProtocol, Text: fmt.Sprintf(
+			"record %d of %s does not follow %d", o.LaneSeq, c.batch.peer, in.Seq)}
+	default:
+		return true
+	}
+	return false
+}
+
+// refusal decides whether a record may come in: the forwarder's verdict, the
+// origin, and what the peer was granted.
+func (c *inboundCommand) refusal(v *view) wire.Reason {
+	o := &c.rec.Origin
+	if c.rec.Refuse != "" {
+		return c.rec.Refuse
+	}
+	if o.Hub != c.batch.peer || strings.Contains(o.Sender, "@") {
+		return wire.ReasonWrongOrigin
+	}
+	if len(c.rec.Body)+len(o.Sender)+len(o.Target)+frameRoom > v.config.frameBytes {
+		return wire.ReasonFrameTooLarge
+	}
+	addr, err := wire.ParseAddress(o.Target)
+	if err != nil || addr.Hub != v.config.self {
+		return wire.ReasonInvalidAddress
+	}
+	if ok, why := v.st.trust.AdmitInbound(c.batch.peer, addr.Name); !ok {
+		return why
+	}
+	return ""
+}
+
+func (c *inboundCommand) refuse(v *view, d *draft, reason wire.Reason) {
+	d.addBody(v.now, journal.InboundRefused{
+		Origin: originOf(&c.rec.Origin, c.batch.peer), Reason: string(reason), LaneHash: c.rec.LaneHash,
+	}, c.rec.Body, digestOf(c.rec.Body))
+	c.batch.result.Refused = append(c.batch.result.Refused, Refusal{Seq: c.rec.Origin.LaneSeq, Reason: reason})
+}
+
+// accept takes responsibility for a record: the chat and the lane's cursor are
+// one event.
+func (c *inboundCommand) accept(v *view, d *draft) {
+	o := &c.rec.Origin
+	addr, _ := wire.ParseAddress(o.Target) // refusal has parsed it
+	origin := originOf(o, c.batch.peer)
+	rec := journal.ChatAccepted{
+		MsgID: v.st.lastMsg + 1, Sender: o.Sender + "@" + string(o.Hub), Target: addr.Name, HasTarget: true,
+		Principal: "peer:" + string(c.batch.peer), ClientMsgID: o.ClientMsgID, Origin: &origin,
+	}
+	c.deliver(v, d, rec)
+	if v.config.fault.doubles() {
+		rec.MsgID++
+		c.deliver(v, d, rec)
+	}
+}
+
+func (c *inboundCommand) deliver(v *view, d *draft, rec journal.ChatAccepted) {
+	seq := d.addBody(v.now, rec, c.rec.Body, c.rec.Origin.Digest)
+	frame := &wire.ChatFrame{
+		Sender: rec.Sender, Target: rec.Target, HasTarget: true, HubID: v.config.self,
+		MsgID: rec.MsgID, Seq: seq, TimeUS: v.now, Body: c.rec.Body,
+	}
+	d.deliver(v, frame, v.ro.seat(rec.Target), nil)
+	if !v.ro.live(rec.Target, v.now) {
+		d.alter(deadLettered{target: rec.Target, sender: rec.Sender, now: v.now})
+	}
+}
+
+// originOf is the journal's form of a record's provenance. The lane is the
+// peer's whatever the record claims.
+func originOf(o *Origin, peer wire.HubID) journal.Origin {
+	return journal.Origin{
+		Hub: string(peer), Epoch: o.Epoch, EpochID: o.EpochID, LaneSeq: o.LaneSeq, MsgID: o.MsgID,
+		AcceptedUS: o.AcceptedUS, Sender: o.Sender, Principal: o.Principal, Target: o.Target,
+	}
+}
+
+// ackedCommand is a peer's cumulative acknowledgement of our lane.
+type ackedCommand struct {
+	small
+	peer    wire.HubID
+	seq     uint64
+	refused []Refusal
+	done    chan error // capacity 1
+}
+
+func (c *ackedCommand) quarantined(*view, *draft) { c.done <- &Error{Reason: wire.ReasonQuarantined} }
+
+func (c *ackedCommand) decide(v *view, d *draft) {
+	l := v.st.lane(c.peer)
+	if c.seq > l.outHead {
+		c.done <- &Error{Reason: wire.ReasonRewound, Text: fmt.Sprintf(
+			"%s acknowledges record %d of a lane that ends at %d", c.peer, c.seq, l.outHead)}
+		return
+	}
+	for _, r := range c.refused {
+		if r.Seq > l.acked && r.Seq <= c.seq {
+			c.remoteRefused(v, d, r)
+		}
+	}
+	if c.seq > l.acked {
+		_, hash, ok := v.outboxRow(c.peer, c.seq)
+		if !ok {
+			panic(fmt.Sprintf("hub: no outbox row %d for %s", c.seq, c.peer))
+		}
+		d.add(v.now, journal.LaneAcked{Peer: string(c.peer), LaneSeq: c.seq, Hash: hash})
+	}
+	d.then(func() { c.done <- nil })
+}
+
+// remoteRefused tells the sender of a chat that the far hub did not admit it;
+// the notification is kept until a socket took it.
+func (c *ackedCommand) remoteRefused(v *view, d *draft, r Refusal) {
+	chatSeq, _, ok := v.outboxRow(c.peer, r.Seq)
+	if !ok {
+		return
+	}
+	chat, ok := v.chat(chatSeq)
+	if !ok {
+		return
+	}
+	rec := journal.RemoteRefused{
+		Peer: string(c.peer), LaneSeq: r.Seq, ChatSeq: chatSeq, MsgID: chat.MsgID, Sender: chat.Sender,
+		Target: chat.Target, ClientMsgID: chat.ClientMsgID, ClientTimestamp: chat.ClientTimestamp,
+		Reason: string(r.Reason),
+	}
+	seq := d.add(v.now, rec)
+	to := v.ro.byName[chat.Sender]
+	d.tell(to, noteItem(to, seq, refusalFrame(v.config.self, v.now, rec)))
+}
+
+// outboxRow reads one row of our lane to a peer. What a peer speaks of was sent
+// after its sync, so it is in Pebble.
+func (v *view) outboxRow(peer wire.HubID, laneSeq uint64) (seq uint64, hash [32]byte, ok bool) {
+	row, ok, err := v.store.Get(journal.LaneKey(string(peer), laneSeq))
+	if err != nil {
+		panic(err)
+	}
+	if !ok {
+		return 0, hash, false
+	}
+	return parseOutboxRow(row)
+}

@@ -1,0 +1,196 @@
+package hub
+
+import (
+	"sync"
+
+	"fleetrelay/federation"
+	"fleetrelay/hub/journal"
+	"fleetrelay/hub/wire"
+)
+
+// ringBytes and ringRecords bound the latest records of one lane that are kept
+// in memory for its link; a link that is behind reads the journal.
+const (
+	ringBytes   = 4 << 20
+	ringRecords = 8192
+)
+
+// published is what links and queries may see: the lanes and the trust of the
+// last synced turn. The releaser writes it, anybody reads it.
+type published struct {
+	mu    sync.RWMutex
+	lanes map[wire.HubID]*publishedLane
+	trust *federation.Trust
+	head  uint64
+	// secured says that agents need a token.
+	secured bool
+}
+
+type publishedLane struct {
+	in      Cursor
+	out     LaneOut
+	outHash [32]byte
+	ackHash [32]byte
+	ring    ring
+}
+
+// laneUpdate is the state of one lane after one event, to be published with its
+// turn.
+type laneUpdate struct {
+	peer             wire.HubID
+	in               Cursor
+	out              LaneOut
+	outHash, ackHash [32]byte
+	record           *OutRecord // the record this event added to the lane
+}
+
+func laneUpdateOf(l *lane) laneUpdate {
+	return laneUpdate{
+		peer: l.peer, in: l.in, out: LaneOut{Head: l.outHead, Acked: l.acked},
+		outHash: l.outHash, ackHash: l.ackHash,
+	}
+}
+
+// outRecord is the lane record an accepted chat became, nil for any other fact.
+func (st *state) outRecord(f *fact) *OutRecord {
+	r, ok := f.record.(journal.ChatAccepted)
+	if !ok || r.Dest == "" {
+		return nil
+	}
+	return &OutRecord{Seq: r.LaneSeq, Origin: st.originOfChat(&f.event, &r), Body: f.event.Body}
+}
+
+// originOfChat is the provenance of a chat accepted here for another hub.
+func (st *state) originOfChat(ev *journal.Event, r *journal.ChatAccepted) Origin {
+	return Origin{
+		Hub: st.hubID, Epoch: st.epoch.Number, EpochID: st.epoch.ID, LaneSeq: r.LaneSeq, MsgID: r.MsgID,
+		AcceptedUS: ev.TimeUS, Sender: r.Sender, Principal: r.Principal, Target: r.Target,
+		ClientMsgID: r.ClientMsgID, Digest: ev.Digest,
+	}
+}
+
+func newPublished(st *state) *published {
+	p := &published{lanes: map[wire.HubID]*publishedLane{}, trust: st.trust, head: st.head, secured: len(st.tokens) > 0}
+	for _, l := range st.lanes {
+		p.update(laneUpdateOf(l))
+	}
+	return p
+}
+
+// turn publishes a synced turn and lists the peers whose lanes grew.
+func (p *published) turn(t *turn) (woken []wire.HubID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.head, p.secured = t.head, t.secured
+	if t.trust != nil {
+		p.trust = t.trust
+	}
+	for _, u := range t.lanes {
+		before := p.lanes[u.peer]
+		if before == nil || before.out.Head < u.out.Head {
+			if len(woken) == 0 || woken[len(woken)-1] != u.peer {
+				woken = append(woken, u.peer)
+			}
+		}
+		p.update(u)
+	}
+	return woken
+}
+
+func (p *published) update(u laneUpdate) {
+	l := p.lanes[u.peer]
+	if l == nil {
+		l = &publishedLane{}
+		p.lanes[u.peer] = l
+	}
+	l.in, l.out, l.outHash, l.ackHash = u.in, u.out, u.outHash, u.ackHash
+	if u.record != nil {
+		l.ring.push(*u.record)
+	}
+	l.ring.drop(u.out.Acked)
+}
+
+func (p *published) isSecured() bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.secured
+}
+
+func (p *published) cursor(peer wire.HubID) Cursor {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if l := p.lanes[peer]; l != nil {
+		return l.in
+	}
+	return Cursor{}
+}
+
+func (p *published) lane(peer wire.HubID) publishedLane {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if l := p.lanes[peer]; l != nil {
+		return publishedLane{in: l.in, out: l.out, outHash: l.outHash, ackHash: l.ackHash}
+	}
+	return publishedLane{}
+}
+
+// page copies records after a position out of the ring; ok is false when the
+// ring does not reach back that far.
+func (p *published) page(peer wire.HubID, after uint64, maxCount, maxBytes int) (recs []OutRecord, ok bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	l := p.lanes[peer]
+	if l == nil || after >= l.out.Head {
+		return nil, true
+	}
+	return l.ring.page(after, maxCount, maxBytes)
+}
+
+// ring keeps the latest records of a lane, dense in sequence.
+type ring struct {
+	recs  []OutRecord
+	bytes int
+}
+
+func (r *ring) push(rec OutRecord) {
+	if n := len(r.recs); n > 0 && r.recs[n-1].Seq+1 != rec.Seq {
+		r.recs, r.bytes = nil, 0
+	}
+	r.recs = append(r.recs, rec)
+	r.bytes += len(rec.Body)
+	for len(r.recs) > ringRecords || r.bytes > ringBytes {
+		r.shift()
+	}
+}
+
+// drop forgets what the peer has acknowledged.
+func (r *ring) drop(acked uint64) {
+	for len(r.recs) > 0 && r.recs[0].Seq <= acked {
+		r.shift()
+	}
+}
+
+func (r *ring) shift() {
+	r.bytes -= len(r.recs[0].Body)
+	r.recs[0] = OutRecord{}
+	r.recs = r.recs[1:]
+	if len(r.recs) == 0 {
+		r.recs = nil
+	}
+}
+
+func (r *ring) page(after uint64, maxCount, maxBytes int) ([]OutRecord, bool) {
+	if len(r.recs) == 0 || r.recs[0].Seq > after+1 {
+		return nil, false
+	}
+	from := int(after + 1 - r.recs[0].Seq)
+	if from >= len(r.recs) {
+		return nil, true
+	}
+	to, bytes := from, 0
+	for to < len(r.recs) && to-from < maxCount && (to == from || bytes+len(r.recs[to].Body) <= maxBytes) {
+		bytes += len(r.recs[to].Body)
+		to++
+	}
+	return append([]OutRecord(nil), r.recs[from:to]...), true
+}

@@ -1,0 +1,188 @@
+package hub
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"fleetrelay/hub/journal"
+	"fleetrelay/hub/wire"
+)
+
+// randomWork drives every kind of local event: chats of all addressing forms,
+// receipts, acknowledgements, tokens.
+func randomWork(r *rig, rng *rand.Rand, steps int) {
+	names := []string{"proj/a", "proj/b", "proj/c", "other/d"}
+	agents := map[string]*agent{}
+	for _, n := range names[:3] {
+		agents[n] = r.join(n)
+	}
+	targets := append([]string{"all", "proj", "proj/*", "proj/?", "proj/[ab]", "nobody/x", "proj/a,proj/b", "other/d"}, names...)
+	var last uint64
+	for i := range steps {
+		a := agents[names[rng.IntN(3)]]
+		if last > 0 && rng.IntN(4) == 0 {
+			a.send(fmt.Sprintf(`{"sender":%q,"type":"ack","seq":%d}`, a.name, last))
+			continue
+		}
+		extra := ""
+		if rng.IntN(2) == 0 {
+			extra = `,"receipt_requested":true`
+		}
+		g := a.chat(targets[rng.IntN(len(targets))], fmt.Sprintf("text %d", i), extra)
+		last = g.num("seq")
+	}
+}
+
+// The state after a restart is the state before: through a snapshot and without
+// one, byte for byte.
+func TestStateIsAFunctionOfTheJournal(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	fs := vfs.NewMem()
+	r := startRig(t, fs)
+	randomWork(r, rand.New(rand.NewPCG(seed, 0)), 150)
+	var live []byte
+	if err := r.hub.operate(t.Context(), func(v *view, d *draft) error {
+		state := v.st.encode()
+		d.addBody(v.now, journal.SnapshotTaken{UpTo: v.st.head}, state, digestOf(state))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	late := r.dial("late/one")
+	late.send(`{"sender":"late/one","type":"heartbeat"}`)
+	late.typed("presence_update")
+	late.chat("proj/a", "after the snapshot", `,"receipt_requested":true`)
+	if err := r.hub.operate(t.Context(), func(v *view, _ *draft) error { live = v.st.encode(); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	r.stop()
+
+	store, err := journal.Open("journal", journal.Options{FS: fs, HubID: "hub-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	short, err := recoverState(store, "hub-1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := newState("hub-1")
+	if err := store.Replay(0, func(ev journal.Event) error {
+		rec, err := ev.Record()
+		if err == nil {
+			long.apply(&ev, rec.(journal.Record), noTables{})
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	// Notifications that sockets took after the last look are events too.
+	short.head, long.head = 0, 0
+	if !bytes.Equal(short.encode(), long.encode()) {
+		t.Error("a start from the snapshot differs from a full replay")
+	}
+	before, err := decodeState("hub-1", live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before.head = 0
+	if !bytes.Equal(before.encode(), long.encode()) {
+		t.Error("a full replay differs from the live state")
+	}
+}
+
+// After any power cut, whatever an agent was told is there again.
+func TestPowerCutKeepsWhatWasTold(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	r := startRig(t, fs)
+	a := r.join("proj/a")
+	type cut struct {
+		fs   *vfs.MemFS
+		told map[uint64]string
+	}
+	var cuts []cut
+	told := map[uint64]string{}
+	for i := range 40 {
+		g := a.chat("proj/b", fmt.Sprintf("text %d", i))
+		told[g.num("seq")] = g.str("payload")
+		copied := map[uint64]string{}
+		for k, v := range told {
+			copied[k] = v
+		}
+		cuts = append(cuts, cut{fs: fs.CrashClone(vfs.CrashCloneCfg{}), told: copied})
+	}
+	r.stop()
+	for i, c := range cuts {
+		again := startRig(t, c.fs)
+		b := again.join("proj/b", `,"mailbox":true,"since_seq":0`)
+		t.Logf("cut %d of %d told", i, len(c.told))
+		for range c.told {
+			g := b.typed("chat")
+			if c.told[g.num("seq")] != g["payload"] {
+				t.Fatalf("cut %d: seq %d came back as %v", i, g.num("seq"), g["payload"])
+			}
+		}
+		again.stop()
+	}
+}
+
+// The same check finds a hub that tells before its sync.
+func TestPowerCutCheckFindsEarlyEffect(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	r := startRig(t, fs, func(o *Options) { o.Fault = faultEarly })
+	a := r.join("proj/a")
+	g := a.chat("proj/b", "told too early")
+	clone := fs.CrashClone(vfs.CrashCloneCfg{})
+	r.stop()
+	store, err := journal.Open("journal", journal.Options{FS: clone, HubID: "hub-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if _, found, err := store.Event(g.num("seq")); err != nil || found {
+		t.Fatalf("the planted fault left no trace: found %v, %v", found, err)
+	}
+}
+
+// A failed write or sync ends the node before any effect of that turn was told.
+func TestFailedSyncTellsNothing(t *testing.T) {
+	base := vfs.NewMem()
+	var broken atomic.Bool
+	fs := errorfs.Wrap(base, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if broken.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			return errorfs.ErrInjected
+		}
+		return nil
+	}))
+	r := startRig(t, fs)
+	a := r.join("proj/a")
+	a.chat("proj/b", "before")
+	broken.Store(true)
+	a.send(`{"sender":"proj/a","type":"chat","target":"proj/b","payload":"lost"}`)
+	err := <-r.fatal
+	r.broken = true
+	var je *journal.Error
+	if !errors.As(err, &je) || je.Reason != wire.ReasonJournalFailed {
+		t.Fatalf("fatal error %v", err)
+	}
+	a.send(`{"sender":"proj/a","type":"who_request"}`)
+	broken.Store(false)
+	go func() { _ = a.ws.CloseNow() }()
+	for {
+		g, err := a.read()
+		if err != nil {
+			break
+		}
+		if g.str("type") == "chat" || g.str("type") == "who_snapshot" {
+			t.Fatalf("told after the failure: %v", g)
+		}
+	}
+}

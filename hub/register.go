@@ -1,0 +1,330 @@
+package hub
+
+import "fleetrelay/hub/wire"
+
+// small is the part of a command that most share: a nominal weight, no bytes to
+// keep, nobody waiting.
+type small struct{}
+
+func (small) size() int                 { return 64 }
+func (small) evidence() evidence        { return evidence{command: "session"} }
+func (small) quarantined(*view, *draft) {}
+
+// connectCommand counts a socket and, on an open hub, welcomes it at once.
+type connectCommand struct {
+	small
+	s *session
+}
+
+func (c *connectCommand) decide(v *view, d *draft) {
+	d.alter(arrived{})
+	if !v.secured() {
+		d.tell(c.s, v.welcome(v.ro.sockets+1))
+	}
+}
+
+// secured says whether agents need a token: as soon as one exists.
+func (v *view) secured() bool { return len(v.st.tokens) > 0 }
+
+func (v *view) welcome(sockets int) *frame {
+	return &frame{size: 512, build: &wire.Welcome{
+		HubID: v.config.self, TimeUS: v.now, ConnectedClients: sockets,
+		OnlineAgents: v.ro.online(),
+	}}
+}
+
+// bindCommand is the first frame of a socket: it binds a name, or ends the
+// socket (core-wire-v2 sections 3 and 4).
+type bindCommand struct {
+	small
+	s           *session
+	name        string
+	hasToken    bool
+	token       [32]byte // SHA-256 of the token given
+	isHeartbeat bool
+	hb          wire.Heartbeat
+	verdict     chan bindVerdict // capacity 1
+}
+
+// bindVerdict is what the reader needs to go on.
+type bindVerdict struct {
+	bound     bool
+	principal string
+}
+
+func (c *bindCommand) quarantined(v *view, d *draft) {
+	c.verdict <- bindVerdict{}
+	d.closeAfter(c.s, wire.ReasonInternalError)
+}
+
+func (c *bindCommand) decide(v *view, d *draft) {
+	principal, ok := c.admit(v, d)
+	c.verdict <- bindVerdict{bound: ok, principal: principal}
+	if !ok {
+		return
+	}
+	old := v.ro.byName[c.name]
+	logical, _ := wire.LogicalIdentity(c.name)
+	d.alter(boundName{s: c.s, name: c.name, logical: logical, now: v.now, hb: c.hb, replaces: old})
+	if v.secured() {
+		d.tell(c.s, v.welcome(v.ro.sockets))
+	}
+	d.tell(c.s, v.storedNotes(c.s, c.name, d.next-1))
+	if old != nil {
+		d.closeAfter(old, wire.ReasonSuperseded)
+	} else {
+		v.announceJoin(d, c.s, c.name)
+	}
+	if c.hb.Mailbox {
+		c.s.replay(v, d, c.name, logical, c.hb)
+	}
+}
+
+// admit checks in the order of the reference: reserved name, token, held name.
+func (c *bindCommand) admit(v *view, d *draft) (principal string, ok bool) {
+	if bad := wire.ValidLocalName(c.name); bad != nil {
+		c.conflict(v, d, bad.Text, bad.Reason)
+		return "", false
+	}
+	principal, denied := c.authenticate(v)
+	if denied != "" {
+		d.tell(c.s, frameItem(&wire.AuthDenied{
+			HubID: v.config.self, TimeUS: v.now, Target: c.name, Text: wire.AuthDeniedText(denied, c.name),
+		}))
+		d.closeAfter(c.s, wire.ReasonAuthDenied)
+		return "", false
+	}
+	return principal, c.takeName(v, d)
+}
+
+// authenticate returns the principal, or why the token does not open this hub.
+func (c *bindCommand) authenticate(v *view) (principal string, denied wire.Reason) {
+	if !v.secured() {
+		return "open", ""
+	}
+	if !c.hasToken {
+		return "", wire.ReasonTokenRequired
+	}
+	t, ok := v.st.tokenOf(c.token)
+	if !ok {
+		return "", wire.ReasonTokenInvalid
+	}
+	if logical, _ := wire.LogicalIdentity(c.name); c.name != t.seat && logical != t.seat {
+		return "", wire.ReasonTokenNotForName
+	}
+	return "token:" + t.id, ""
+}
+
+// takeName refuses a held name, or takes it over within the limits.
+func (c *bindCommand) takeName(v *view, d *draft) bool {
+	if v.ro.byName[c.name] == nil {
+		return true
+	}
+	if !c.hb.Takeover {
+		c.conflict(v, d, wire.NameTakenText(c.name), wire.ReasonNameConflict)
+		return false
+	}
+	refused := v.ro.takeoverVerdict(c.name, v.now)
+	d.alter(tookOver{name: c.name, now: v.now, refused: refused})
+	if refused != "" {
+		d.closeAfter(c.s, refused)
+	}
+	return refused == ""
+}
+
+func (c *bindCommand) conflict(v *view, d *draft, text string, reason wire.Reason) {
+	d.tell(c.s, frameItem(&wire.NameConflict{HubID: v.config.self, TimeUS: v.now, Target: c.name, Text: text}))
+	d.closeAfter(c.s, reason)
+}
+
+// registrationExpired closes a socket that has bound no name in time.
+type registrationExpired struct {
+	small
+	s *session
+}
+
+func (c *registrationExpired) decide(v *view, d *draft) {
+	switch {
+	case c.s.isBound || c.s.gone:
+	case v.secured():
+		d.closeAfter(c.s, wire.ReasonAuthTimeout)
+	default:
+		d.closeAfter(c.s, wire.ReasonRegistrationTimeout)
+	}
+}
+
+// malformed answers a frame that could not be read. Before a name is bound it
+// also ends the socket.
+type malformed struct {
+	small
+	s     *session
+	bound bool
+	err   *wire.FrameError
+	chat  wire.Chat // correlation of a refused chat, if it got that far
+}
+
+func (c *malformed) decide(v *view, d *draft) {
+	target := "all"
+	if c.bound && !c.early() {
+		target = c.s.name
+	}
+	d.heard(c.s, v.now, true)
+	d.tell(c.s, frameItem(&wire.ErrorFrame{
+		HubID: v.config.self, TimeUS: v.now, Target: target, Text: c.err.Text, Code: c.err.Code(),
+		ClientMsgID: c.chat.ClientMsgID, ClientTimestamp: c.chat.ClientTimestamp,
+	}))
+	switch {
+	case c.bound:
+	case v.secured():
+		d.closeAfter(c.s, wire.ReasonAuthRequired)
+	default:
+		d.closeAfter(c.s, wire.ReasonRegistrationRequired)
+	}
+}
+
+// early says that the frame failed before its sender was looked at: such errors
+// name nobody.
+func (c *malformed) early() bool {
+	return c.err.Reason == wire.ReasonMalformedJSON || c.err.Reason == wire.ReasonMalformedFrame
+}
+
+// switchName ends a socket that speaks under another name than its own.
+type switchName struct {
+	small
+	s  *session
+	to string
+}
+
+func (c *switchName) decide(v *view, d *draft) {
+	d.tell(c.s, frameItem(&wire.NameConflict{
+		HubID: v.config.self, TimeUS: v.now, Target: c.s.name,
+		Text: wire.NameSwitchText(c.s.name, c.to),
+	}))
+	d.closeAfter(c.s, wire.ReasonNameSwitch)
+}
+
+// heartbeat keeps a session alive; it may change its roles or ask for its
+// mailbox.
+type heartbeat struct {
+	small
+	s  *session
+	hb wire.Heartbeat
+}
+
+func (c *heartbeat) decide(v *view, d *draft) {
+	d.heard(c.s, v.now, false)
+	d.alter(declared{s: c.s, hb: c.hb})
+	if c.hb.Mailbox || c.hb.HasSince {
+		identity := mailboxOf(c.s.name, c.s.logical, c.hb.MailboxFor)
+		if c.hb.HasSince {
+			d.raiseCapped(v, identity, c.hb.SinceSeq)
+		}
+	}
+	if c.hb.Mailbox {
+		c.s.replay(v, d, c.s.name, c.s.logical, c.hb)
+	}
+}
+
+// touch is a frame without effect: it only shows that the agent is there.
+type touch struct {
+	small
+	s *session
+}
+
+func (c *touch) decide(v *view, d *draft) { d.heard(c.s, v.now, true) }
+
+// disconnect is the end of a socket.
+type disconnect struct {
+	small
+	s *session
+}
+
+func (c *disconnect) decide(v *view, d *draft) {
+	held := c.s.isBound && v.ro.byName[c.s.name] == c.s
+	d.alter(departed{s: c.s})
+	if held {
+		v.announceLeave(d, c.s)
+	}
+}
+
+// heard notes a sign of life of a session.
+func (d *draft) heard(s *session, now int64, reaction bool) {
+	if s != nil {
+		d.alter(signOfLife{s: s, now: now, reaction: reaction})
+	}
+}
+
+type arrived struct{}
+
+func (arrived) change(r *roster) { r.sockets++ }
+
+type departed struct{ s *session }
+
+func (c departed) change(r *roster) {
+	r.sockets--
+	c.s.gone = true
+	if c.s.isBound {
+		r.unbind(c.s)
+	}
+}
+
+type boundName struct {
+	s             *session
+	name, logical string
+	now           int64
+	hb            wire.Heartbeat
+	replaces      *session
+}
+
+func (c boundName) change(r *roster) {
+	if c.replaces != nil {
+		r.unbind(c.replaces)
+	}
+	s := c.s
+	s.name, s.logical, s.isBound = c.name, c.logical, true
+	s.lastFrame, s.lastReaction = c.now, c.now
+	r.bind(s)
+	r.note(c.name, c.now)
+	delete(r.dead, c.name)
+	declared{s: s, hb: c.hb}.change(r)
+}
+
+type declared struct {
+	s  *session
+	hb wire.Heartbeat
+}
+
+func (c declared) change(r *roster) {
+	if c.hb.Wake != "" {
+		c.s.wake = c.hb.Wake
+	}
+	if c.hb.HasRoles {
+		r.setRoles(c.s, c.hb.Roles)
+	}
+}
+
+type signOfLife struct {
+	s        *session
+	now      int64
+	reaction bool
+}
+
+func (c signOfLife) change(r *roster) {
+	if !c.s.isBound {
+		return
+	}
+	c.s.lastFrame = c.now
+	r.note(c.s.name, c.now)
+	if c.reaction {
+		c.s.lastReaction = c.now
+		delete(r.dead, c.s.name)
+	}
+}
+
+type tookOver struct {
+	name    string
+	now     int64
+	refused wire.Reason
+}
+
+func (c tookOver) change(r *roster) { r.noteTakeover(c.name, c.now, c.refused) }

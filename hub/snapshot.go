@@ -1,0 +1,309 @@
+package hub
+
+import (
+	"errors"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"fleetrelay/federation"
+	"fleetrelay/hub/wire"
+)
+
+// The hot state as one value: protobuf wire fields, numbers append-only, written
+// in a fixed order so that equal states have equal bytes. Field 1 is the format;
+// a reader refuses another one and replays from the beginning instead.
+//
+//	1 format  2 hub id  3 epoch number  4 epoch id  5 head  6 last msg_id
+//	7 identity { 1 name 2 watermark }                       least recently used first
+//	8 receipt  { 1 chat seq 2 msg id 3 sender 4 target 5 client msg id }   oldest first
+//	9 token    { 1 id 2 seat 3 by 4 hash 5 created us }                    by id
+//	10 peer    { 1 hub 2 endpoint 3 pin… 4 pattern… 5 by 6 user 7 added us }  by hub
+//	11 lane    { 1 peer 2 out head 3 out hash 4 acked 5 ack hash 6 in epoch id 7 in seq 8 in hash }  by peer
+const hotStateFormat = 1
+
+// errHotState says that a snapshot is not a hot state this build reads.
+var errHotState = errors.New("hub: unreadable snapshot of the hot state")
+
+// encode returns the hot state's bytes: equal for equal states.
+func (st *state) encode() []byte {
+	var b fields
+	b.num(1, hotStateFormat)
+	b.text(2, string(st.hubID))
+	b.num(3, st.epoch.Number)
+	b.bytes(4, st.epoch.ID[:])
+	b.num(5, st.head)
+	b.num(6, st.lastMsg)
+	for _, id := range st.known.all() {
+		b.message(7, func(m *fields) { m.text(1, id.name); m.num(2, id.watermark) })
+	}
+	for e := st.pending.order.Front(); e != nil; e = e.Next() {
+		p := e.Value.(*pendingReceipt)
+		b.message(8, func(m *fields) {
+			m.num(1, p.chatSeq)
+			m.num(2, p.msgID)
+			m.text(3, p.sender)
+			m.text(4, p.target)
+			m.text(5, p.clientMsgID)
+		})
+	}
+	for _, id := range sortedKeys(st.tokens) {
+		t := st.tokens[id]
+		b.message(9, func(m *fields) {
+			m.text(1, t.id)
+			m.text(2, t.seat)
+			m.text(3, t.by)
+			m.bytes(4, t.hash[:])
+			m.num(5, uint64(t.createdUS))
+		})
+	}
+	for _, p := range st.trust.Peers() {
+		b.message(10, func(m *fields) { encodePeer(m, p) })
+	}
+	for _, id := range sortedKeys(st.lanes) {
+		b.message(11, func(m *fields) { st.lanes[id].encode(m) })
+	}
+	return b
+}
+
+func encodePeer(m *fields, p federation.Peer) {
+	m.text(1, string(p.Hub))
+	m.text(2, p.Endpoint)
+	for _, pin := range p.Pins {
+		m.bytes(3, pin[:])
+	}
+	for _, pattern := range p.MayReach {
+		m.text(4, pattern.String())
+	}
+	m.text(5, p.By)
+	m.text(6, p.User)
+	m.num(7, uint64(p.AddedUS))
+}
+
+func (l *lane) encode(m *fields) {
+	m.text(1, string(l.peer))
+	m.num(2, l.outHead)
+	m.bytes(3, l.outHash[:])
+	m.num(4, l.acked)
+	m.bytes(5, l.ackHash[:])
+	m.bytes(6, l.in.EpochID[:])
+	m.num(7, l.in.Seq)
+	m.bytes(8, l.in.Hash[:])
+}
+
+// decodeState reads what encode wrote.
+func decodeState(id wire.HubID, b []byte) (*state, error) {
+	st := newState(id)
+	var peers []federation.Peer
+	err := eachField(b, func(n protowire.Number, v field) error {
+		switch n {
+		case 1:
+			if v.num != hotStateFormat {
+				return errHotState
+			}
+		case 2:
+			if v.text() != string(id) {
+				return errHotState
+			}
+		case 3:
+			st.epoch.Number = v.num
+		case 4:
+			copy(st.epoch.ID[:], v.raw)
+		case 5:
+			st.head = v.num
+		case 6:
+			st.lastMsg = v.num
+		case 7:
+			return st.decodeIdentity(v.raw)
+		case 8:
+			return st.decodePending(v.raw)
+		case 9:
+			return st.decodeToken(v.raw)
+		case 10:
+			p, err := decodePeer(v.raw)
+			peers = append(peers, p)
+			return err
+		case 11:
+			return st.decodeLane(v.raw)
+		}
+		return nil
+	})
+	st.trust = federation.NewTrust(id, peers)
+	return st, err
+}
+
+func (st *state) decodeIdentity(b []byte) error {
+	var id identity
+	err := eachField(b, func(n protowire.Number, v field) error {
+		switch n {
+		case 1:
+			id.name = v.text()
+		case 2:
+			id.watermark = v.num
+		}
+		return nil
+	})
+	st.known.use(id.name, id.watermark)
+	return err
+}
+
+func (st *state) decodePending(b []byte) error {
+	p := &pendingReceipt{}
+	err := eachField(b, func(n protowire.Number, v field) error {
+		switch n {
+		case 1:
+			p.chatSeq = v.num
+		case 2:
+			p.msgID = v.num
+		case 3:
+			p.sender = v.text()
+		case 4:
+			p.target = v.text()
+		case 5:
+			p.clientMsgID = v.text()
+		}
+		return nil
+	})
+	st.pending.push(p)
+	return err
+}
+
+func (st *state) decodeToken(b []byte) error {
+	var t token
+	err := eachField(b, func(n protowire.Number, v field) error {
+		switch n {
+		case 1:
+			t.id = v.text()
+		case 2:
+			t.seat = v.text()
+		case 3:
+			t.by = v.text()
+		case 4:
+			copy(t.hash[:], v.raw)
+		case 5:
+			t.createdUS = int64(v.num)
+		}
+		return nil
+	})
+	st.tokens[t.id] = t
+	return err
+}
+
+func decodePeer(b []byte) (federation.Peer, error) {
+	var p federation.Peer
+	err := eachField(b, func(n protowire.Number, v field) error {
+		switch n {
+		case 1:
+			p.Hub = wire.HubID(v.text())
+		case 2:
+			p.Endpoint = v.text()
+		case 3:
+			var pin [32]byte
+			copy(pin[:], v.raw)
+			p.Pins = append(p.Pins, pin)
+		case 4:
+			pattern, err := wire.ParsePattern(v.text())
+			p.MayReach = append(p.MayReach, pattern)
+			return err
+		case 5:
+			p.By = v.text()
+		case 6:
+			p.User = v.text()
+		case 7:
+			p.AddedUS = int64(v.num)
+		}
+		return nil
+	})
+	return p, err
+}
+
+func (st *state) decodeLane(b []byte) error {
+	l := &lane{}
+	err := eachField(b, func(n protowire.Number, v field) error {
+		switch n {
+		case 1:
+			l.peer = wire.HubID(v.text())
+		case 2:
+			l.outHead = v.num
+		case 3:
+			copy(l.outHash[:], v.raw)
+		case 4:
+			l.acked = v.num
+		case 5:
+			copy(l.ackHash[:], v.raw)
+		case 6:
+			copy(l.in.EpochID[:], v.raw)
+		case 7:
+			l.in.Seq = v.num
+		case 8:
+			copy(l.in.Hash[:], v.raw)
+		}
+		return nil
+	})
+	st.lanes[l.peer] = l
+	return err
+}
+
+// fields appends protobuf wire fields.
+type fields []byte
+
+func (f *fields) num(n protowire.Number, v uint64) {
+	*f = protowire.AppendVarint(protowire.AppendTag(*f, n, protowire.VarintType), v)
+}
+
+func (f *fields) bytes(n protowire.Number, v []byte) {
+	*f = protowire.AppendBytes(protowire.AppendTag(*f, n, protowire.BytesType), v)
+}
+
+func (f *fields) text(n protowire.Number, v string) { f.bytes(n, []byte(v)) }
+
+func (f *fields) message(n protowire.Number, fill func(*fields)) {
+	var inner fields
+	fill(&inner)
+	f.bytes(n, inner)
+}
+
+// field is one decoded field: a number or bytes.
+type field struct {
+	num uint64
+	raw []byte
+}
+
+func (v field) text() string { return string(v.raw) }
+
+// eachField calls fn for every field and refuses any other encoding.
+func eachField(b []byte, fn func(protowire.Number, field) error) error {
+	for len(b) > 0 {
+		n, typ, size := protowire.ConsumeTag(b)
+		if size < 0 {
+			return errHotState
+		}
+		b = b[size:]
+		var v field
+		switch typ {
+		case protowire.VarintType:
+			v.num, size = protowire.ConsumeVarint(b)
+		case protowire.BytesType:
+			v.raw, size = protowire.ConsumeBytes(b)
+		default:
+			return errHotState
+		}
+		if size < 0 {
+			return errHotState
+		}
+		if err := fn(n, v); err != nil {
+			return err
+		}
+		b = b[size:]
+	}
+	return nil
+}
+
+func sortedKeys[K ~string, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
