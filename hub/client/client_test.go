@@ -26,12 +26,12 @@ func TestSendAndReceive(t *testing.T) {
 				t.Fatalf("%+v %v", acc, err)
 			}
 			blog.until(t, "chat", func(evs []client.Event) bool { return len(of[client.Chat](evs)) == 1 })
-			got := of[client.Chat](blog.events)[0]
+			got := of[client.Chat](blog.all())[0]
 			if extra, _ := got.Raw.Get("priority"); got.Sender != "p/a" || !got.Directed || !got.Addressed || got.Seq != acc.Seq ||
 				got.ClientMsgID != acc.ClientMsgID || string(got.Payload) != `"hello"` || string(extra) != "true" {
 				t.Fatalf("%+v", got)
 			}
-			if n := len(of[client.Accepted](alog.events)); n != 1 {
+			if n := len(of[client.Accepted](alog.all())); n != 1 {
 				t.Fatalf("%d own copies told", n)
 			}
 			who, err := b.Who(t.Context())
@@ -42,7 +42,7 @@ func TestSendAndReceive(t *testing.T) {
 			if b.Cursor() != (client.Cursor{HubID: "hub-1", Seq: acc.Seq}) {
 				t.Fatal(b.Cursor())
 			}
-			for _, s := range append(alog.sent, blog.sent...) {
+			for _, s := range append(alog.frames(), blog.frames()...) {
 				if strings.Contains(s, "t0ken") {
 					t.Fatal("a recorder saw the token")
 				}
@@ -91,7 +91,7 @@ func TestResend(t *testing.T) {
 					t.Fatal(err)
 				}
 				blog.until(t, "last chat", func(evs []client.Event) bool { return slices.Contains(chatTexts(evs), "19") })
-				if diff := cmp.Diff(want, chatTexts(blog.events)); diff != "" {
+				if diff := cmp.Diff(want, chatTexts(blog.all())); diff != "" {
 					t.Fatal(diff)
 				}
 				if a.Stats().Connections != 2 {
@@ -120,7 +120,7 @@ func TestRecipientReconnects(t *testing.T) {
 		t.Fatal(err)
 	}
 	blog.until(t, "second", func(evs []client.Event) bool { return slices.Contains(chatTexts(evs), "second") })
-	if got := chatTexts(blog.events); !slices.Equal(got, []string{"first", "second"}) {
+	if got := chatTexts(blog.all()); !slices.Equal(got, []string{"first", "second"}) {
 		t.Fatal(got)
 	}
 	if _, err := b.Who(t.Context()); err != nil {
@@ -147,7 +147,7 @@ func TestRetriesAreToldOnce(t *testing.T) {
 		}
 	}
 	waitAcked(t, h, b, last.Seq) // the repeats are acknowledged too
-	if got := chatTexts(blog.events); !slices.Equal(got, []string{"same"}) {
+	if got := chatTexts(blog.all()); !slices.Equal(got, []string{"same"}) {
 		t.Fatal(got)
 	}
 }
@@ -208,7 +208,7 @@ func TestReceiptIsAcceptance(t *testing.T) {
 	if _, err := a.Who(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(of[client.Receipt](alog.events)); n != 1 {
+	if n := len(of[client.Receipt](alog.all())); n != 1 {
 		t.Fatalf("the receipt was told %d times", n)
 	}
 }
@@ -224,7 +224,7 @@ func TestYields(t *testing.T) {
 			if err := a.Err(); !errors.As(err, &ce) || ce.Closed.Reason != reason || !ce.Closed.Yield {
 				t.Fatal(err)
 			}
-			if got := of[client.Closed](alog.events); len(got) != 1 || got[0] != ce.Closed {
+			if got := of[client.Closed](alog.all()); len(got) != 1 || got[0] != ce.Closed {
 				t.Fatal(got)
 			}
 			if _, err := a.Send(t.Context(), client.Message{To: "b"}); !errors.Is(err, client.ErrClosed) || !errors.Is(err, client.ErrNotSent) {
@@ -243,7 +243,7 @@ func TestReconnects(t *testing.T) {
 			if _, err := a.SendAccepted(t.Context(), client.Message{To: "b", Text: "after"}); err != nil {
 				t.Fatal(err)
 			}
-			if got := of[client.Closed](alog.events); len(got) != 1 || got[0].Reason != reason || got[0].Yield {
+			if got := of[client.Closed](alog.all()); len(got) != 1 || got[0].Reason != reason || got[0].Yield {
 				t.Fatal(got)
 			}
 		})
@@ -287,7 +287,7 @@ func TestOtherHub(t *testing.T) {
 		_, blog := dial(t, h, client.Options{Name: "b", Mailbox: true, SinceHub: "hub-1", SinceSeq: 1000})
 		blog.until(t, "replay", func(evs []client.Event) bool { return len(chatTexts(evs)) == 1 })
 		_, clog := dial(t, h, client.Options{Name: "c", Mailbox: true, SinceHub: "hub-2", SinceSeq: 1000})
-		if n := len(of[client.Chat](clog.events)); n != 0 {
+		if n := len(of[client.Chat](clog.all())); n != 0 {
 			t.Fatal("replayed past the cursor")
 		}
 	}

@@ -22,6 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // testHub is just enough of a hub on real sockets: names, chats with a journal in memory, the mailbox, receipts on ack.
 type testHub struct {
 	id    wire.HubID
+	opts  socket.Options
 	token string
 
 	mu    sync.Mutex
@@ -99,7 +100,7 @@ func (h *testHub) url() string { return "ws://" + h.lis.Addr().String() }
 func (h *testHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.served.Add(1)
 	defer h.served.Done()
-	sock, err := socket.Upgrade(w, r, socket.Options{})
+	sock, err := socket.Upgrade(w, r, h.opts)
 	if err != nil {
 		return
 	}
@@ -296,6 +297,18 @@ func (l *log) OnEvent(ev client.Event) {
 	}
 }
 
+func (l *log) all() []client.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.events)
+}
+
+func (l *log) frames() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.sent)
+}
+
 // until waits for a condition on what was told so far.
 func (l *log) until(t testing.TB, what string, ok func([]client.Event) bool) {
 	t.Helper()
@@ -311,7 +324,7 @@ func (l *log) until(t testing.TB, what string, ok func([]client.Event) bool) {
 		select {
 		case <-l.more:
 		case <-deadline.C:
-			t.Fatalf("no %s; events: %+v", what, l.events)
+			t.Fatalf("no %s; events: %+v", what, l.all())
 		}
 	}
 }
