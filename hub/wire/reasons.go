@@ -23,10 +23,12 @@ const (
 	ReasonHostNotAllowed         Reason = "host_not_allowed"
 	ReasonHubAtCapacity          Reason = "hub_at_capacity"
 	ReasonHubShutdown            Reason = "hub_shutdown"
+	ReasonIdentityRefused        Reason = "identity_refused"
 	ReasonInternalError          Reason = "internal_error"
 	ReasonInvalidName            Reason = "invalid_name"
 	ReasonMessageTooLarge        Reason = "message_too_large"
 	ReasonNameConflict           Reason = "name_conflict"
+	ReasonNameOwned              Reason = "name_owned"
 	ReasonNameSwitch             Reason = "name_switch"
 	ReasonOriginNotAllowed       Reason = "origin_not_allowed"
 	ReasonPingTimeout            Reason = "ping_timeout"
@@ -166,10 +168,12 @@ func sessionReasons() []ReasonInfo {
 		{ReasonHostNotAllowed, "The upgrade named a host this listener does not answer for.", "Connect by the listener's own name or add the name to the allowed hosts."},
 		{ReasonHubAtCapacity, "The hub holds as many sockets as it may.", "Close idle agents or raise the limit of sockets."},
 		{ReasonHubShutdown, "The hub is stopping.", "Reconnect when it is up again; nothing accepted is lost."},
+		{ReasonIdentityRefused, "A hub that checks signed registrations refused this identity.", "Register with the key the hub has pinned for the name, or have its operator reclaim the pin."},
 		{ReasonInternalError, "Handling a frame failed in a way nobody foresaw.", "Look at the node's log and report what is there."},
 		{ReasonInvalidName, "The name cannot be borne: blank, too long, or with characters that do not show.", "Choose a visible name of at most 256 bytes in Unicode normal form C."},
 		{ReasonMessageTooLarge, "A message exceeded the largest size.", "Send less in one message, or a reference to it."},
 		{ReasonNameConflict, "The name is already online from another connection.", "Use another name, or register with takeover."},
+		{ReasonNameOwned, "A hub that lends names for a time has lent this one to another holder.", "Use another name, or register with the owner's lease."},
 		{ReasonNameSwitch, "A bound socket used another sender name.", "Open one connection per name."},
 		{ReasonOriginNotAllowed, "The upgrade came from a web page of an origin that is not allowed.", "Add the origin to the allow-list if that page is meant to connect."},
 		{ReasonPingTimeout, "The agent did not answer a ping in time.", "Check that the agent runs and reads its socket."},
