@@ -2,6 +2,7 @@ package player
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"fleetrelay/hub/wire"
+	"fleetrelay/testenv/process"
 )
 
 // Running is a hub that a test started.
@@ -17,6 +19,8 @@ type Running struct {
 	Token string // of the seat Hub.TokenFor names
 	// Terminate asks the hub to end as SIGTERM does. It may return before the hub has ended.
 	Terminate func(ctx context.Context) error
+	// Sockets counts the sockets that the hub has taken in; nil when that cannot be asked.
+	Sockets func() int
 	// Stop ends the hub, terminated or not, and releases everything.
 	Stop func() error
 }
@@ -134,6 +138,9 @@ func (p *player) conn(ctx context.Context, label string) (*conn, error) {
 			return nil, err
 		}
 		p.others = append(p.others, other)
+		if err := p.takenIn(ctx); err != nil {
+			return nil, err
+		}
 	}
 	c, err := dial(ctx, label, p.hub.URL, p.o.HTTP)
 	if err != nil {
@@ -141,6 +148,19 @@ func (p *player) conn(ctx context.Context, label string) (*conn, error) {
 	}
 	p.conns[label] = c
 	return c, nil
+}
+
+// takenIn waits until the hub knows of a connection that it sends nothing.
+func (p *player) takenIn(ctx context.Context) error {
+	if p.hub.Sockets == nil {
+		return nil
+	}
+	return process.Poll(ctx, func() error {
+		if p.hub.Sockets() == 0 {
+			return errors.New("the hub has not taken in the silent socket")
+		}
+		return nil
+	})
 }
 
 func (p *player) replaceHub(ctx context.Context, want Hub) error {
