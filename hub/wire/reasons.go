@@ -65,6 +65,7 @@ const (
 const (
 	ReasonCertificateExpired     Reason = "certificate_expired"
 	ReasonCertificateNotYetValid Reason = "certificate_not_yet_valid"
+	ReasonCertificateRefused     Reason = "certificate_refused"
 	ReasonCloned                 Reason = "cloned"
 	ReasonDigestMismatch         Reason = "digest_mismatch"
 	ReasonFrameTooLarge          Reason = "frame_too_large"
@@ -212,6 +213,7 @@ func linkReasons() []ReasonInfo {
 	return []ReasonInfo{
 		{ReasonCertificateExpired, "The peer's certificate is past its end.", "Have the peer renew its certificate, and check both clocks."},
 		{ReasonCertificateNotYetValid, "The peer's certificate is not valid yet.", "Check both clocks."},
+		{ReasonCertificateRefused, "The other hub refused this node's certificate; it does not say why.", "Ask the peer's administrator: their node's log names the cause."},
 		{ReasonCloned, "The peer's copy of our lane differs from ours: two nodes live under one identity.", "Stop the copy, then settle it with fleet journal reconcile."},
 		{ReasonDigestMismatch, "A record's body is not the one its origin block was made for.", "Report it to the peer's administrator: the record was altered after it was accepted."},
 		{ReasonFrameTooLarge, "A link frame exceeded the agreed size.", "Update the older side; this is a fault of the peer's program."},
