@@ -74,26 +74,37 @@ func (l *link) endOf(err error) Closed {
 
 // closedBy reads a close frame. Clients tell the codes that are shared apart by the text.
 func closedBy(code int, text string) Closed {
-	end := Closed{Code: code, Text: text, Reason: wire.ReasonConnectionLost}
-	best := 0
+	return Closed{Code: code, Text: text, Reason: reasonOf(code, text), Yield: yields(code, text)}
+}
+
+// reasonOf finds the word for a close frame, public hubs' included. Below 4000 the text is free.
+func reasonOf(code int, text string) wire.Reason {
+	switch text {
+	case "name owned":
+		return wire.ReasonNameOwned
+	case "identity binding failed", "identity pin mismatch":
+		return wire.ReasonIdentityRefused
+	}
+	found, best := wire.ReasonConnectionLost, 0
 	for _, r := range wire.Reasons() {
 		cl, ok := wire.CloseOf(r.Word)
 		if !ok || cl.Code != code {
 			continue
 		}
-		match := 1
-		if cl.Text == text {
+		match := 0
+		switch {
+		case strings.ReplaceAll(string(r.Word), "_", " ") == text:
+			match = 3 // several reasons may share a text; the one that has it as its name goes first
+		case cl.Text == text:
 			match = 2
+		case code < 4000:
+			match = 1
 		}
-		if strings.ReplaceAll(string(r.Word), "_", " ") == text {
-			match = 3
-		}
-		if match > best && (match > 1 || code < 4000) { // below 4000 the text is free
-			best, end.Reason = match, r.Word
+		if match > best {
+			found, best = r.Word, match
 		}
 	}
-	end.Yield = yields(code, text)
-	return end
+	return found
 }
 
 // yields tells whether reconnecting would be wrong or in vain.

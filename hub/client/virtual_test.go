@@ -28,7 +28,6 @@ type pipes struct {
 
 type freezable struct {
 	net.Conn
-	mu     sync.Mutex
 	frozen chan struct{} // closed when frozen
 	ended  chan struct{}
 	once   sync.Once

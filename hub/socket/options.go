@@ -17,7 +17,7 @@ type Options struct {
 	// WriteTimeout is the time the peer has to take 64 KiB. Default 10 s.
 	WriteTimeout time.Duration
 	// CloseWait bounds everything after Close: the queued frames, the close frame and the peer's answer.
-	// Default 5 s.
+	// Default 5 s; the peer's answer alone is never waited for longer than that.
 	CloseWait time.Duration
 }
 
