@@ -21,7 +21,7 @@ const project = "crash"
 
 // counters are shared by all applications of one run.
 type counters struct {
-	accepted, delivered, failed atomic.Int64
+	accepted, delivered atomic.Int64
 	lastUS                      atomic.Int64 // when something was accepted or delivered last
 }
 

@@ -49,7 +49,7 @@ func startHub(t *testing.T, secure bool) (func(context.Context, Hub) (*Running, 
 		}
 		run.URL = "ws" + strings.TrimPrefix(server.URL, "http")
 		run.Sockets = func() int {
-			s, err := h.Status(ctx)
+			s, err := h.Status(context.Background())
 			if err != nil {
 				return 0
 			}

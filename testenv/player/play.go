@@ -2,7 +2,6 @@ package player
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -132,13 +131,16 @@ func (p *player) conn(ctx context.Context, label string) (*conn, error) {
 			return nil, err
 		}
 	}
+	if err := p.counted(ctx); err != nil {
+		return nil, err
+	}
 	if p.s.Silent[label] {
 		other, err := dial(ctx, "silent", p.hub.URL, p.o.HTTP)
 		if err != nil {
 			return nil, err
 		}
 		p.others = append(p.others, other)
-		if err := p.takenIn(ctx); err != nil {
+		if err := p.counted(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -150,14 +152,21 @@ func (p *player) conn(ctx context.Context, label string) (*conn, error) {
 	return c, nil
 }
 
-// takenIn waits until the hub knows of a connection that it sends nothing.
-func (p *player) takenIn(ctx context.Context) error {
+// counted waits until the hub counts the sockets that are open here: it learns of the end of one, and takes in a silent
+// one, a moment later than the client.
+func (p *player) counted(ctx context.Context) error {
 	if p.hub.Sockets == nil {
 		return nil
 	}
+	open := len(p.others)
+	for _, c := range p.conns {
+		if !c.closed {
+			open++
+		}
+	}
 	return process.Poll(ctx, func() error {
-		if p.hub.Sockets() == 0 {
-			return errors.New("the hub has not taken in the silent socket")
+		if n := p.hub.Sockets(); n != open {
+			return fmt.Errorf("the hub counts %d sockets, %d are open", n, open)
 		}
 		return nil
 	})
