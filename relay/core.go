@@ -1,0 +1,39 @@
+package relay
+
+import (
+	"context"
+
+	"fleetrelay/federation"
+	"fleetrelay/hub"
+	"fleetrelay/hub/wire"
+)
+
+// Core is the hub as the relay needs it. All methods may be called from any goroutine; all positions are synced ones.
+type Core interface {
+	// Self is this hub's id, Epoch the epoch in which it numbers its lanes now.
+	Self() wire.HubID
+	Epoch() (number uint64, id [16]byte)
+	// Trust is the current snapshot of approved peers.
+	Trust() *federation.Trust
+	// LaneIn is what this hub holds of the peer's lane.
+	LaneIn(peer wire.HubID) hub.Cursor
+	// LaneRefused lists, ascending, the refused records of the peer's lane above after and up to LaneIn. A refusal whose
+	// acknowledgement was lost with a link is told again from here. It needs to reach back only as far as records can be
+	// unacknowledged: [WindowRecords].
+	LaneRefused(peer wire.HubID, after uint64) []hub.Refusal
+	// LaneOut is the state of the lane to the peer.
+	LaneOut(peer wire.HubID) hub.LaneOut
+	// LaneHash is the rolling hash of the lane to the peer at seq. It knows every seq from LaneOut's Acked to its Head;
+	// below it may say ok=false.
+	LaneHash(peer wire.HubID, seq uint64) (hash [32]byte, ok bool)
+	// Outbox returns the records of the lane to the peer after seq, in order: at most maxCount, and at most maxBytes of
+	// bodies, but always one if there is one. Nothing beyond the synced head.
+	Outbox(peer wire.HubID, after uint64, maxCount, maxBytes int) ([]hub.OutRecord, error)
+	// Inbound hands over consecutive records of the peer's lane as one command. It blocks only while the lane's queue is
+	// full. When it returned nil, done is called exactly once, after the sync or with an error, in the order of the
+	// calls; done does not block.
+	Inbound(ctx context.Context, peer wire.HubID, recs []hub.InRecord, done func(hub.InboundResult)) error
+	// Acked settles the lane to the peer up to seq. It may be told the same again after a link broke: what lies at or
+	// below the settled position is ignored, refusals included.
+	Acked(ctx context.Context, peer wire.HubID, seq uint64, refused []hub.Refusal) error
+}

@@ -1,0 +1,33 @@
+// Package relay carries the records of this hub's lanes to its peers and theirs to this hub.
+//
+// # What it owns
+//
+//	Relay            one per node: accepts connections, holds one owner per approved peer
+//	  owner          one goroutine per peer: dials, takes accepted connections, decides which one is the link
+//	    link         reader (foreground) and writer: the pump between one connection and the core
+//
+// Run returns only when all of them have ended.
+//
+// # What it promises
+//
+// The core owns lanes, cursors and what was admitted; the relay keeps nothing that must survive it. Records leave in
+// lane order, from the cursor that the peer itself stated in its hello, and only once they are synced here. Records that
+// arrive are handed over in lane order, none twice, none missing; they are acknowledged only after the core has said
+// that they are durable. A record that cannot be admitted is settled as refused and its lane goes on. All that waits is
+// bounded: in flight to a peer and not yet acknowledged to one, [WindowRecords] records or [WindowBytes] bytes.
+//
+// # One link per peer
+//
+// The hub with the smaller id dials at once, the other one after three seconds without a link. Whoever dials says hello
+// first; the other side's owner decides, ends the link it had, and only then answers. Therefore no cursor in a hello is
+// older than an acknowledgement its sender gave. A hello replaces the link there is when it comes from another instance
+// of the peer or has a higher link number than the link's own hello; when both sides dial at once, the hello of the hub
+// with the smaller id wins.
+//
+// # Fencing
+//
+// Both ends compare both cursors of a hello with what they know. A cursor beyond the lane's head, below what was
+// acknowledged, or of another epoch means that one of the journals went back in time (rewound); the same number with
+// another hash means that two nodes write one lane (cloned). Such a link is refused, shown with its reason and tried
+// again only slowly, until an operator has settled it.
+package relay

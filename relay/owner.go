@@ -1,0 +1,346 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fleetrelay/certs"
+	"fleetrelay/federation"
+	"fleetrelay/hub/wire"
+	"fleetrelay/relay/frame"
+)
+
+// maxGreeting is how many accepted connections of one peer may be saying hello at once.
+const maxGreeting = 4
+
+// owner is the one goroutine that decides about the link to one peer.
+type owner struct {
+	relay    *Relay
+	peer     wire.HubID
+	offers   chan *session // accepted connections with a hello
+	news     chan struct{} // capacity 1: trust changed
+	greeting atomic.Int32  // accepted connections that have not offered yet
+	head     atomic.Uint64 // synced head of the lane to the peer
+	live     atomic.Pointer[link]
+	stop     context.CancelCauseFunc
+	done     chan struct{}   // closed when run has returned
+	after    <-chan struct{} // done of the owner before this one, nil for none: its link must be over first
+
+	// Of run's goroutine.
+	ctx      context.Context
+	conf     federation.Peer
+	link     *link
+	attempt  *attempt
+	results  chan dialResult
+	ends     chan ended
+	timer    *time.Timer
+	schedule *schedule
+	lastLink uint64 // number of our last hello
+
+	mu     sync.Mutex
+	status LinkStatus
+	noise  noise
+}
+
+// attempt is one try to make a link by dialling. It is abandoned by ending its context; whatever it still brings is
+// closed unseen.
+type attempt struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	conn   Conn // once connected
+	ours   frame.Hello
+}
+
+// dialResult is what an attempt's current step brought: a connection, then a session.
+type dialResult struct {
+	attempt *attempt
+	conn    Conn
+	session *session
+	err     error
+}
+
+func newOwner(ctx context.Context, r *Relay, conf federation.Peer) *owner {
+	o := &owner{
+		relay: r, peer: conf.Hub, conf: conf, done: make(chan struct{}),
+		offers: make(chan *session), news: make(chan struct{}, 1), results: make(chan dialResult),
+		ends: make(chan ended), schedule: newSchedule(r.opt.LongWait),
+		status: LinkStatus{Peer: conf.Hub, SinceUS: r.opt.Now().UnixMicro()},
+	}
+	o.ctx, o.stop = context.WithCancelCause(ctx)
+	return o
+}
+
+// run decides until the owner is stopped, and returns when its link and its attempt have ended.
+func (o *owner) run() {
+	defer close(o.done)
+	defer o.stop(nil)
+	if o.after != nil {
+		<-o.after
+	}
+	o.timer = time.NewTimer(0)
+	defer o.timer.Stop()
+	if o.yields() {
+		o.dialAfter(yieldTime)
+	}
+	for {
+		select {
+		case <-o.ctx.Done():
+			o.abandon()
+			o.endLink(nil)
+			return
+		case s := <-o.offers:
+			o.onOffer(s)
+		case res := <-o.results:
+			o.onResult(res)
+		case e := <-o.ends:
+			o.onEnd(e)
+		case <-o.timer.C:
+			o.dial()
+		case <-o.news:
+			o.onNews()
+		}
+	}
+}
+
+// yields says that the other side dials first.
+func (o *owner) yields() bool { return o.relay.greeter.self > o.peer }
+
+// dial begins an attempt where none is under way.
+func (o *owner) dial() {
+	if o.link != nil || o.attempt != nil || o.conf.Endpoint == "" || o.ctx.Err() != nil {
+		return
+	}
+	a := &attempt{}
+	a.ctx, a.cancel = context.WithCancel(o.ctx)
+	o.attempt = a
+	o.enter(Dialling)
+	endpoint := o.conf.Endpoint
+	o.relay.running.Go(func() {
+		conn, err := o.relay.opt.Transport.Dial(a.ctx, endpoint, o.peer)
+		o.bring(dialResult{attempt: a, conn: conn, err: err})
+	})
+}
+
+// bring hands the owner a result, or disposes of it when nobody wants it any more.
+func (o *owner) bring(res dialResult) {
+	select {
+	case o.results <- res:
+	case <-res.attempt.ctx.Done():
+		res.dispose()
+	}
+}
+
+func (res dialResult) dispose() {
+	if res.conn != nil {
+		_ = res.conn.Close(wire.ReasonLinkDuplicate)
+	}
+}
+
+func (o *owner) onResult(res dialResult) {
+	switch {
+	case res.attempt != o.attempt:
+		res.dispose()
+	case res.session != nil:
+		o.attempt = nil
+		o.admit(res.session, res.attempt.ours)
+	case res.err != nil:
+		o.attempt = nil
+		res.attempt.cancel()
+		o.refused(res)
+	default:
+		o.greet(res.attempt, res.conn)
+	}
+}
+
+// refused ends an attempt that failed. A peer that is not already gone is told why.
+func (o *owner) refused(res dialResult) {
+	why := &refusal{o.dialReason(res.err), res.err.Error()}
+	e := ended{reason: why.reason, detail: why.detail}
+	_, e.remote = errors.AsType[*byeError](res.err)
+	switch {
+	case res.conn == nil:
+	case e.remote || why.reason == wire.ReasonLinkLost:
+		_ = res.conn.Close(why.reason)
+	default:
+		o.relay.running.Go(func() { sayGoodbye(res.conn, why.reason) })
+	}
+	o.failed(e)
+}
+
+// dialReason is the word for a failed attempt. A certificate that names this hub means that the endpoint leads back here,
+// which says more than that it is not the peer's.
+func (o *owner) dialReason(err error) wire.Reason {
+	if e, ok := errors.AsType[*certs.Error](err); ok && e.Hub == string(o.relay.greeter.self) {
+		return wire.ReasonSelfDial
+	}
+	return reasonOf(err, wire.ReasonLinkLost)
+}
+
+// greet says hello on the connection that the attempt made. No link exists now, so the cursors in it are final.
+func (o *owner) greet(a *attempt, conn Conn) {
+	a.conn, a.ours = conn, o.hello()
+	o.enter(Greeting)
+	o.relay.running.Go(func() {
+		s, err := o.relay.greeter.dialled(a.ctx, conn, &a.ours)
+		o.bring(dialResult{attempt: a, conn: conn, session: s, err: err})
+	})
+}
+
+// abandon gives up the attempt under way, if any.
+func (o *owner) abandon() {
+	if o.attempt != nil {
+		o.attempt.cancel()
+		o.attempt = nil
+	}
+}
+
+// hello states the cursors. It must be called only while no link is up.
+func (o *owner) hello() frame.Hello {
+	core := o.relay.core
+	o.lastLink++
+	number, id := core.Epoch()
+	in, out := core.LaneIn(o.peer), core.LaneOut(o.peer)
+	return frame.Hello{
+		Versions: o.relay.greeter.speaks, Hub: o.relay.greeter.self, Instance: o.relay.greeter.instance, Link: o.lastLink,
+		Epoch: number, EpochID: id,
+		In:  frame.Position{EpochID: in.EpochID, Seq: in.Seq, Hash: in.Hash},
+		Out: frame.Extent{Head: out.Head, Acked: out.Acked},
+	}
+}
+
+// onOffer decides about a connection that the peer made.
+func (o *owner) onOffer(s *session) {
+	if !o.wanted(&s.theirs) {
+		o.relay.running.Go(func() { sayGoodbye(s.conn, wire.ReasonLinkDuplicate) })
+		return
+	}
+	o.abandon()
+	o.endLink(refuse(wire.ReasonLinkReplaced, "the peer opened link %d", s.theirs.Link))
+	o.admit(s, o.hello())
+}
+
+// wanted is the tie-break of the package comment.
+func (o *owner) wanted(theirs *frame.Hello) bool {
+	switch {
+	case o.link != nil:
+		have := &o.link.theirs
+		return theirs.Instance != have.Instance || theirs.Link > have.Link
+	case o.attempt != nil && o.attempt.conn != nil: // our hello is under way
+		return o.yields()
+	}
+	return true
+}
+
+// admit makes a session the link, unless a cursor forbids it.
+func (o *owner) admit(s *session, ours frame.Hello) {
+	if why := o.fence(s, &ours); why != nil {
+		o.relay.running.Go(func() { sayGoodbye(s.conn, why.reason) })
+		o.failed(ended{reason: why.reason, detail: why.detail})
+		return
+	}
+	o.head.Store(max(o.head.Load(), o.relay.core.LaneOut(o.peer).Head))
+	l := newLink(o.ctx, o, s, ours)
+	o.link = l
+	o.live.Store(l)
+	o.timer.Stop()
+	o.enter(Up)
+	o.relay.opt.Log.Info("link is up", "peer", o.peer, "generation", l.generation, "remote", s.conn.RemoteAddr())
+	o.relay.running.Go(func() {
+		e := l.run()
+		select {
+		case o.ends <- e:
+		case <-o.ctx.Done():
+		}
+	})
+}
+
+func (o *owner) fence(s *session, ours *frame.Hello) *refusal {
+	core := o.relay.core
+	lane := ownLane{
+		epochID: ours.EpochID, out: core.LaneOut(o.peer),
+		hashAt: func(seq uint64) ([32]byte, bool) { return core.LaneHash(o.peer, seq) },
+	}
+	if why := lane.fenceTheirs(s.theirs.In); why != nil {
+		return why
+	}
+	return fenceOurs(&ours.In, &s.theirs)
+}
+
+// endLink ends the link there is and waits for it. Without a reason it only waits, for a link whose context has ended.
+func (o *owner) endLink(why *refusal) {
+	l := o.link
+	if l == nil {
+		return
+	}
+	if why != nil {
+		l.end(why)
+	}
+	<-l.done
+	o.forget(l)
+	o.note(l.ending())
+}
+
+// forget takes a link that is over out of service.
+func (o *owner) forget(l *link) {
+	o.live.Store(nil)
+	o.link = nil
+	if o.relay.opt.Now().Sub(l.since) >= settledAfter {
+		o.schedule.reset()
+	}
+}
+
+// onEnd takes the end of a link that nobody asked for.
+func (o *owner) onEnd(e ended) {
+	if e.link != o.link {
+		return
+	}
+	o.forget(e.link)
+	o.failed(e)
+}
+
+// failed notes why there is no link and sets the next attempt.
+func (o *owner) failed(e ended) {
+	o.note(e)
+	state := Waiting
+	if needsOperator(e.reason) {
+		state = Fenced
+	}
+	o.dialAfter(o.schedule.after(e.reason, e.remote, o.yields()))
+	o.enter(state)
+}
+
+func (o *owner) dialAfter(wait time.Duration) {
+	if o.conf.Endpoint == "" {
+		return // the peer dials
+	}
+	o.timer.Reset(wait)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.status.NextUS = o.relay.opt.Now().Add(wait).UnixMicro()
+}
+
+// onNews takes a changed trust: the link ends if its key is no longer approved, and a peer that waits is tried at once
+// if something about it changed or an operator may have settled what fenced it.
+func (o *owner) onNews() {
+	conf, ok := o.relay.core.Trust().Peer(o.peer)
+	if !ok {
+		return // the relay stops this owner
+	}
+	changed := conf.Endpoint != o.conf.Endpoint || !slices.Equal(conf.Pins, o.conf.Pins)
+	o.conf = conf
+	if o.link != nil {
+		if !slices.Contains(conf.Pins, federation.Pin(o.link.pin)) {
+			o.link.end(refuse(wire.ReasonPinMismatch, "the link's key is no longer approved"))
+		}
+		return
+	}
+	if changed || o.stateNow() == Fenced {
+		o.schedule.reset()
+		o.abandon()
+		o.dial()
+	}
+}

@@ -1,0 +1,234 @@
+package relay
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"fleetrelay/hub/wire"
+	"fleetrelay/relay/frame"
+)
+
+// Options is what a relay is made of. Core and Transport are required.
+type Options struct {
+	Core      Core
+	Transport Transport
+	// Log takes what an operator should see; nil discards it.
+	Log *slog.Logger
+	// Now is the clock of what is shown; nil is time.Now. Timers always run on real (or synctest) time.
+	Now func() time.Time
+	// MaxBody is the largest carried body in bytes, default 1 MiB. It must not be below the hub's own frame ceiling.
+	MaxBody int
+	// Newest cuts the relay versions this node speaks; 0 is all.
+	Newest frame.Version
+	// LongWait is the longest wait between two attempts to reach a peer, default 5 s.
+	LongWait time.Duration
+}
+
+func (o Options) orDefaults() Options {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.MaxBody <= 0 {
+		o.MaxBody = wire.DefaultMaxBytes
+	}
+	if o.LongWait <= 0 {
+		o.LongWait = longWait
+	}
+	return o
+}
+
+// Relay keeps one link to every approved peer. It satisfies hub.Forwarder.
+type Relay struct {
+	opt     Options
+	core    Core
+	greeter greeter
+	news    chan struct{} // capacity 1: trust changed
+	running sync.WaitGroup
+
+	mu      sync.RWMutex
+	owners  map[wire.HubID]*owner
+	leaving map[wire.HubID]*owner // stopped, perhaps not over yet
+}
+
+// New makes a relay; it does nothing until Run.
+func New(o Options) *Relay {
+	o = o.orDefaults()
+	r := &Relay{opt: o, core: o.Core, news: make(chan struct{}, 1), owners: map[wire.HubID]*owner{}, leaving: map[wire.HubID]*owner{}}
+	r.greeter = greeter{self: o.Core.Self(), speaks: frame.Speaks(o.Newest), maxBody: o.MaxBody}
+	_, _ = rand.Read(r.greeter.instance[:]) // documented never to fail
+	return r
+}
+
+// acceptError ends a relay whose transport cannot accept any more.
+type acceptError struct{ err error }
+
+func (e *acceptError) Error() string { return fmt.Sprintf("relay: accepting links: %v", e.err) }
+func (e *acceptError) Unwrap() error { return e.err }
+
+// Run links and pumps until ctx ends, says goodbye on every link, and returns when everything it started has ended. It
+// returns nil, or what ended the accepting of connections. Run is called once.
+func (r *Relay) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer r.running.Wait()
+	defer cancel(nil)
+	r.syncOwners(ctx) // before accepting: a peer that is there already must find its owner
+	r.running.Go(func() { cancel(r.accept(ctx)) })
+	for {
+		select {
+		case <-r.news:
+			r.syncOwners(ctx)
+		case <-ctx.Done():
+			if err, ok := errors.AsType[*acceptError](context.Cause(ctx)); ok {
+				return err
+			}
+			return nil
+		}
+	}
+}
+
+// syncOwners gives every approved peer an owner, stops the others, and tells those that stay.
+func (r *Relay) syncOwners(ctx context.Context) {
+	trust := r.core.Trust()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for hub, o := range r.owners {
+		if _, ok := trust.Peer(hub); !ok {
+			o.stop(refuse(wire.ReasonUnknownPeer, "the peer is no longer approved"))
+			delete(r.owners, hub)
+			r.leaving[hub] = o
+		}
+	}
+	for _, p := range trust.Peers() {
+		if o := r.owners[p.Hub]; o != nil {
+			nudge(o.news)
+			continue
+		}
+		o := newOwner(ctx, r, p)
+		if old := r.leaving[p.Hub]; old != nil {
+			o.after = old.done
+			delete(r.leaving, p.Hub)
+		}
+		r.owners[p.Hub] = o
+		r.running.Go(o.run)
+	}
+}
+
+// nudge signals on a channel of capacity 1.
+func nudge(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
+
+// accept takes connections until ctx ends or accepting fails for good.
+func (r *Relay) accept(ctx context.Context) error {
+	for {
+		conn, err := r.opt.Transport.Accept(ctx)
+		switch {
+		case ctx.Err() != nil:
+			if conn != nil {
+				_ = conn.Close(wire.ReasonHubShutdown)
+			}
+			return ctx.Err()
+		case err != nil:
+			return &acceptError{err}
+		}
+		r.running.Go(func() { r.meet(ctx, conn) })
+	}
+}
+
+// meet brings an accepted connection to its peer's owner.
+func (r *Relay) meet(ctx context.Context, conn Conn) {
+	peer, _ := conn.Peer()
+	o := r.owner(peer)
+	switch {
+	case peer == r.greeter.self:
+		sayGoodbye(conn, wire.ReasonSelfDial)
+		return
+	case o == nil:
+		_ = conn.Close(wire.ReasonUnknownPeer)
+		return
+	}
+	defer o.greeting.Add(-1)
+	if o.greeting.Add(1) > maxGreeting {
+		_ = conn.Close(wire.ReasonLinkDuplicate)
+		return
+	}
+	s, err := r.greeter.accepted(ctx, conn)
+	if err != nil {
+		r.turnAway(conn, peer, err)
+		return
+	}
+	select {
+	case o.offers <- s:
+	case <-o.ctx.Done():
+		_ = conn.Close(wire.ReasonHubShutdown)
+	}
+}
+
+// turnAway ends an accepted connection whose hello was not acceptable.
+func (r *Relay) turnAway(conn Conn, peer wire.HubID, err error) {
+	reason := reasonOf(err, wire.ReasonLinkLost)
+	_, remote := errors.AsType[*byeError](err)
+	if o := r.owner(peer); o != nil && reason != wire.ReasonLinkLost {
+		o.turnedAway(reason, err)
+	}
+	if remote || reason == wire.ReasonLinkLost {
+		_ = conn.Close(reason)
+		return
+	}
+	sayGoodbye(conn, reason)
+}
+
+func (r *Relay) owner(peer wire.HubID) *owner {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.owners[peer]
+}
+
+// Wake says that the lane to peer is synced up to head. It does not block.
+func (r *Relay) Wake(peer wire.HubID, head uint64) {
+	o := r.owner(peer)
+	if o == nil {
+		return // its owner will read the head when it makes a link
+	}
+	for {
+		old := o.head.Load()
+		if head <= old || o.head.CompareAndSwap(old, head) {
+			break
+		}
+	}
+	if l := o.live.Load(); l != nil {
+		l.wake()
+	}
+}
+
+// PeersChanged says that the trust snapshot was replaced. It does not block.
+func (r *Relay) PeersChanged() { nudge(r.news) }
+
+// Links is the status of every approved peer's link, by hub id.
+func (r *Relay) Links() []LinkStatus {
+	r.mu.RLock()
+	owners := make([]*owner, 0, len(r.owners))
+	for _, o := range r.owners {
+		owners = append(owners, o)
+	}
+	r.mu.RUnlock()
+	all := make([]LinkStatus, len(owners))
+	for i, o := range owners {
+		all[i] = o.snapshot()
+	}
+	slices.SortFunc(all, func(a, b LinkStatus) int { return cmp.Compare(a.Peer, b.Peer) })
+	return all
+}

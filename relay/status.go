@@ -1,0 +1,132 @@
+package relay
+
+import (
+	"time"
+
+	"fleetrelay/hub/wire"
+)
+
+// State is where a peer's link stands.
+//
+//	waiting --(timer, trust changed)--> dialling --(connected)--> greeting --(hello)--> up
+//	   ^                                   |                          |                 |
+//	   +-----------------------------------+--------(failed)----------+------(ended)----+
+//	fenced is waiting after a refusal that only an operator can settle
+type State uint8
+
+// The states.
+const (
+	Waiting  State = iota // for the next attempt, or for the peer
+	Dialling              // a connection is being made
+	Greeting              // our hello is sent, the peer's is awaited
+	Up                    // records flow
+	Fenced                // refused until an operator settles it; tried slowly
+)
+
+func (s State) String() string {
+	return [...]string{"waiting", "dialling", "greeting", "up", "fenced"}[s]
+}
+
+// LinkStatus is what an operator is shown of one peer's link.
+type LinkStatus struct {
+	Peer  wire.HubID
+	State State
+	// Path and RemoteAddr are of the connection while up.
+	Path       string
+	RemoteAddr string
+	// SinceUS is when State was entered, in Unix microseconds.
+	SinceUS int64
+	// Generation numbers the links to this peer since the start, 0 before the first.
+	Generation uint64
+	// LastReason and LastDetail say why the last link or attempt ended; Remote that the peer said so.
+	LastReason wire.Reason
+	LastDetail string
+	Remote     bool
+	// Attempts counts failed attempts since a link settled; NextUS is when the next one is due, 0 when none is.
+	Attempts int
+	NextUS   int64
+	// RTT is 0 where the connection does not know it.
+	RTT time.Duration
+	// InFlight is how many records were sent and not acknowledged.
+	InFlight int
+	// StaleAcks counts acknowledgements on this link that were ignored.
+	StaleAcks uint64
+}
+
+// enter notes a change of state.
+func (o *owner) enter(s State) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.status.State = s
+	o.status.SinceUS = o.relay.opt.Now().UnixMicro()
+	o.status.Attempts = o.schedule.attempts
+	if s == Up {
+		o.status.Generation = o.link.generation
+	}
+	if s != Waiting && s != Fenced {
+		o.status.NextUS = 0
+	}
+}
+
+func (o *owner) stateNow() State {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.status.State
+}
+
+// note keeps why a link or an attempt ended, and logs it.
+func (o *owner) note(e ended) {
+	o.mu.Lock()
+	o.status.LastReason, o.status.LastDetail, o.status.Remote = e.reason, e.detail, e.remote
+	times, tell := o.noise.tell(e.reason, o.relay.opt.Now())
+	o.mu.Unlock()
+	if tell {
+		o.relay.opt.Log.Warn("no link", "peer", o.peer, "reason", e.reason, "detail", e.detail, "remote", e.remote,
+			"times", times)
+	}
+}
+
+// turnedAway notes a connection of the peer that was refused by its hello, unless a link is up: then it is no news of
+// the link.
+func (o *owner) turnedAway(reason wire.Reason, err error) {
+	if o.stateNow() != Up {
+		o.note(ended{reason: reason, detail: err.Error()})
+	}
+}
+
+// snapshot is the status now.
+func (o *owner) snapshot() LinkStatus {
+	o.mu.Lock()
+	st := o.status
+	o.mu.Unlock()
+	if l := o.live.Load(); l != nil && st.State == Up {
+		st.Path, st.RemoteAddr, st.RTT = pathOf(l.conn), l.conn.RemoteAddr(), rttOf(l.conn)
+		l.mu.Lock()
+		st.InFlight, st.StaleAcks = int(l.window.sent-l.window.acked), l.stale
+		l.mu.Unlock()
+	}
+	return st
+}
+
+// quietTime is how long one reason is not logged again for one peer.
+const quietTime = time.Minute
+
+// noise keeps a refusal that repeats from filling the log.
+type noise struct {
+	reason wire.Reason
+	last   time.Time
+	times  int // since last, this one included
+}
+
+func (n *noise) tell(reason wire.Reason, now time.Time) (times int, tell bool) {
+	if reason == n.reason && now.Sub(n.last) < quietTime {
+		n.times++
+		return 0, false
+	}
+	times = 1
+	if reason == n.reason {
+		times += n.times
+	}
+	n.reason, n.last, n.times = reason, now, 0
+	return times, true
+}

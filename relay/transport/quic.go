@@ -1,0 +1,253 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/quic-go/quic-go"
+
+	"fleetrelay/certs"
+	"fleetrelay/hub/wire"
+)
+
+// Timing of a connection. Any packet is life: a silent peer is asked after
+// keepAlive and given up after idleTimeout.
+const (
+	keepAlive        = 400 * time.Millisecond
+	idleTimeout      = 2500 * time.Millisecond
+	handshakeTimeout = 2500 * time.Millisecond
+)
+
+const (
+	// firstPacket is the smallest size QUIC allows, so that a path with a small
+	// MTU cannot swallow every handshake; discovery raises it afterwards.
+	firstPacket = 1200
+	// connectionIDLength in bytes; long enough that the packets of a previous
+	// life are not taken for those of a new connection.
+	connectionIDLength = 8
+	// Flow-control windows in bytes bound what a peer can make this node hold.
+	streamWindow     = 512 << 10
+	maxStreamWindow  = 6 << 20
+	maxSessionWindow = 8 << 20
+)
+
+// Options of a [QUIC] transport.
+type Options struct {
+	// Identity is who this node is. Required.
+	Identity *certs.Identity
+	// Trust returns the current snapshot; read at every handshake. Required.
+	Trust func() certs.Trust
+	// Socket is the one UDP socket for dialing and accepting. The transport
+	// owns reading and writing it; the caller closes it after Close. Required.
+	Socket net.PacketConn
+	// Now is the clock that certificates are judged by; nil means time.Now.
+	Now func() time.Time
+	// Log gets refused callers; nil discards them.
+	Log *slog.Logger
+	// Handshakes bounds the callers that are not yet accepted, at least 4;
+	// 0 means 32.
+	Handshakes int
+}
+
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Handshakes == 0 {
+		o.Handshakes = 32
+	}
+	o.Handshakes = max(o.Handshakes, 4)
+	return o
+}
+
+// QUIC dials and accepts links over one UDP socket.
+type QUIC struct {
+	opt      Options
+	tr       *quic.Transport
+	listener *quic.Listener
+	gate     *gate
+	refusals *refusals
+
+	mu     sync.Mutex
+	live   map[*quic.Conn]struct{}
+	closed bool
+}
+
+// NewQUIC starts listening on the socket.
+func NewQUIC(o Options) (*QUIC, error) {
+	o = o.withDefaults()
+	// The same key at every start: packets for connections of a previous life
+	// are answered with a reset that the peer believes, so it notices a restart
+	// with its next packet instead of after the idle timeout.
+	reset, err := o.Identity.Derive("quic-stateless-reset")
+	if err != nil {
+		return nil, fmt.Errorf("transport: %w", err)
+	}
+	q := &QUIC{opt: o, gate: newGate(o.Handshakes), refusals: newRefusals(o.Log), live: map[*quic.Conn]struct{}{}}
+	key := quic.StatelessResetKey(reset)
+	q.tr = &quic.Transport{
+		Conn:                o.Socket,
+		ConnectionIDLength:  connectionIDLength,
+		StatelessResetKey:   &key,
+		VerifySourceAddress: q.gate.mustProve,
+		ConnContext:         q.gate.enter,
+	}
+	q.listener, err = q.tr.Listen(q.serverTLS(), quicConfig(1))
+	if err != nil {
+		_ = q.tr.Close()
+		return nil, fmt.Errorf("transport: listen: %w", err)
+	}
+	return q, nil
+}
+
+func (q *QUIC) serverTLS() *tls.Config {
+	return certs.LinkServer(q.opt.Identity, q.opt.Trust, q.opt.Now, func(ctx context.Context, e *certs.Error) {
+		q.refusals.note(e, hostOf(attemptOf(ctx)), q.opt.Now())
+	})
+}
+
+// quicConfig has no early data, no datagrams and no streams but the one that
+// the dialer opens. streams is how many the other side may open.
+func quicConfig(streams int64) *quic.Config {
+	return &quic.Config{
+		HandshakeIdleTimeout:           handshakeTimeout,
+		MaxIdleTimeout:                 idleTimeout,
+		KeepAlivePeriod:                keepAlive,
+		InitialPacketSize:              firstPacket,
+		InitialStreamReceiveWindow:     streamWindow,
+		MaxStreamReceiveWindow:         maxStreamWindow,
+		InitialConnectionReceiveWindow: streamWindow,
+		MaxConnectionReceiveWindow:     maxSessionWindow,
+		MaxIncomingStreams:             streams,
+		MaxIncomingUniStreams:          -1,
+	}
+}
+
+// Addr is the socket's local address.
+func (q *QUIC) Addr() net.Addr { return q.opt.Socket.LocalAddr() }
+
+// Refused counts the refused callers by reason since the start.
+func (q *QUIC) Refused() map[wire.Reason]uint64 { return q.refusals.counts() }
+
+// Dial connects to endpoint, HOST:PORT, and proves that it is the hub want. It
+// tries the host's addresses in turn, but none after a final failure. The error
+// is an [*Error].
+func (q *QUIC) Dial(ctx context.Context, endpoint string, want wire.HubID) (Conn, error) {
+	addrs, err := resolve(ctx, endpoint)
+	if err != nil {
+		return nil, &Error{Op: "dial", Reason: wire.ReasonLinkLost, Err: err}
+	}
+	conf := certs.LinkClient(q.opt.Identity, string(want), q.opt.Trust, q.opt.Now)
+	var failure *Error
+	for _, addr := range addrs {
+		conn, err := q.dialOne(ctx, addr, conf)
+		if err == nil {
+			return conn, nil
+		}
+		failure = classify("dial", err)
+		if failure.Final || ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, failure
+}
+
+func (q *QUIC) dialOne(ctx context.Context, addr *net.UDPAddr, conf *tls.Config) (Conn, error) {
+	qc, err := q.tr.Dial(ctx, addr, conf, quicConfig(-1))
+	if err != nil {
+		return nil, err
+	}
+	stream, err := qc.OpenStreamSync(ctx)
+	if err == nil {
+		err = q.track(qc)
+	}
+	if err != nil {
+		_ = qc.CloseWithError(codeOf(wire.ReasonLinkLost), "")
+		return nil, err
+	}
+	return newQUICConn(qc, func() (*quic.Stream, error) { return stream, nil }), nil
+}
+
+// resolve returns the addresses of HOST:PORT, at least one.
+func resolve(ctx context.Context, endpoint string) ([]*net.UDPAddr, error) {
+	host, portText, err := net.SplitHostPort(endpoint)
+	if err != nil {
+		return nil, fmt.Errorf("endpoint %q: %w", endpoint, err)
+	}
+	port, err := strconv.ParseUint(portText, 10, 16)
+	if err != nil {
+		return nil, fmt.Errorf("endpoint %q: %w", endpoint, err)
+	}
+	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil, fmt.Errorf("endpoint %q: %w", endpoint, err)
+	}
+	addrs := make([]*net.UDPAddr, len(ips))
+	for i, ip := range ips {
+		addrs[i] = net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip.Unmap(), uint16(port)))
+	}
+	return addrs, nil
+}
+
+// Accept waits for the next connection from an approved peer. The error is an
+// [*Error]; one other than the context's is final.
+func (q *QUIC) Accept(ctx context.Context) (Conn, error) {
+	qc, err := q.listener.Accept(ctx)
+	if err != nil {
+		return nil, classify("accept", err)
+	}
+	attemptOf(qc.Context()).leave()
+	if err := q.track(qc); err != nil {
+		_ = qc.CloseWithError(codeOf(wire.ReasonHubShutdown), "")
+		return nil, classify("accept", err)
+	}
+	return newQUICConn(qc, sync.OnceValues(func() (*quic.Stream, error) {
+		return qc.AcceptStream(context.Background()) // ends with the connection
+	})), nil
+}
+
+var errClosed = errors.New("transport is closed")
+
+// track lets Close say goodbye on every connection.
+func (q *QUIC) track(qc *quic.Conn) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return errors.Join(net.ErrClosed, errClosed)
+	}
+	q.live[qc] = struct{}{}
+	context.AfterFunc(qc.Context(), func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		delete(q.live, qc)
+	})
+	return nil
+}
+
+// Close ends every connection with hub_shutdown and stops listening. It returns
+// when nothing uses the socket any more, and may be called again.
+func (q *QUIC) Close() error {
+	q.mu.Lock()
+	q.closed = true
+	live := make([]*quic.Conn, 0, len(q.live))
+	for qc := range q.live {
+		live = append(live, qc)
+	}
+	q.mu.Unlock()
+	err := q.listener.Close()
+	for _, qc := range live {
+		err = errors.Join(err, qc.CloseWithError(codeOf(wire.ReasonHubShutdown), ""))
+	}
+	return errors.Join(err, q.tr.Close())
+}

@@ -1,0 +1,122 @@
+package transport
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/quic-go/quic-go"
+
+	"fleetrelay/certs"
+	"fleetrelay/hub/wire"
+)
+
+// quicConn is a [Conn] over one QUIC connection with one stream.
+type quicConn struct {
+	qc  *quic.Conn
+	hub wire.HubID
+	pin certs.Pin
+	// stream returns the one stream; on the accepting side the first calls
+	// wait until the dialer has written.
+	stream func() (*quic.Stream, error)
+
+	wmu sync.Mutex // serialises writers; Close does not take it
+	buf *bufio.Writer
+
+	cmu    sync.Mutex
+	closed wire.Reason // "" while open from this side
+}
+
+var _ Conn = (*quicConn)(nil)
+
+func newQUICConn(qc *quic.Conn, stream func() (*quic.Stream, error)) *quicConn {
+	hub, pin := certs.PeerOf(qc.ConnectionState().TLS)
+	c := &quicConn{qc: qc, hub: wire.HubID(hub), pin: pin, stream: stream}
+	c.buf = bufio.NewWriterSize(streamWriter{c}, WriteBuffer)
+	return c
+}
+
+// streamWriter is what the buffer empties into.
+type streamWriter struct{ c *quicConn }
+
+func (w streamWriter) Write(p []byte) (int, error) {
+	stream, err := w.c.stream()
+	if err != nil {
+		return 0, err
+	}
+	return stream.Write(p)
+}
+
+func (c *quicConn) Read(p []byte) (int, error) {
+	stream, err := c.stream()
+	if err != nil {
+		return 0, c.failure("read", err)
+	}
+	n, err := stream.Read(p)
+	if err != nil {
+		return n, c.failure("read", err)
+	}
+	return n, nil
+}
+
+func (c *quicConn) Write(p []byte) (int, error) {
+	c.wmu.Lock()
+	defer c.wmu.Unlock()
+	n, err := c.buf.Write(p)
+	if err != nil {
+		return n, c.failure("write", err)
+	}
+	return n, nil
+}
+
+func (c *quicConn) Flush() error {
+	c.wmu.Lock()
+	defer c.wmu.Unlock()
+	if err := c.buf.Flush(); err != nil {
+		return c.failure("write", err)
+	}
+	return nil
+}
+
+// failure classifies an error of the stream. Why the connection as a whole
+// ended says more than what its stream saw of it, and the reason it was closed
+// with here more than the number that was sent.
+func (c *quicConn) failure(op string, err error) error {
+	if _, stream := errors.AsType[*quic.StreamError](err); stream || errors.Is(err, io.EOF) {
+		// Nothing on this side or on a peer that keeps to the protocol ends the
+		// stream alone.
+		return &Error{Op: op, Reason: wire.ReasonLinkProtocol, Remote: true, Err: err}
+	}
+	e := classify(op, err)
+	c.cmu.Lock()
+	defer c.cmu.Unlock()
+	if c.closed != "" && !e.Remote {
+		e.Reason = c.closed
+	}
+	return e
+}
+
+func (c *quicConn) Close(reason wire.Reason) error {
+	c.cmu.Lock()
+	if c.closed != "" {
+		c.cmu.Unlock()
+		return nil
+	}
+	c.closed = reason
+	c.cmu.Unlock()
+	// No text goes along: the code is all that the other side needs.
+	if err := c.qc.CloseWithError(codeOf(reason), ""); err != nil {
+		return classify("close", err)
+	}
+	return nil
+}
+
+func (c *quicConn) Peer() (wire.HubID, certs.Pin) { return c.hub, c.pin }
+
+func (c *quicConn) RemoteAddr() string { return c.qc.RemoteAddr().String() }
+
+func (c *quicConn) Path() string { return "quic" }
+
+func (c *quicConn) RTT() time.Duration { return c.qc.ConnectionStats().SmoothedRTT }
