@@ -60,11 +60,18 @@ func addressed(chat *journal.ChatAccepted, identity string, roles []string) bool
 	return target.Directed() && target.Matches(identity, roles)
 }
 
-// replay queues the mailbox of one identity on the session's socket: read from
-// the journal by the socket's writer, up to the turn that asked, so that every
-// later chat follows live.
-func (s *session) replay(v *view, d *draft, name, logical string, hb wire.Heartbeat) {
+// mailbox serves a heartbeat's mailbox members: the cursor lifts the watermark,
+// and a wish for replay queues the mailbox on the session's socket. It is read
+// from the journal by the socket's writer, up to the turn that asked, so that
+// every later chat follows live.
+func (s *session) mailbox(v *view, d *draft, name, logical string, hb wire.Heartbeat) {
 	identity := mailboxOf(name, logical, hb.MailboxFor)
+	if hb.HasSince {
+		d.raiseCapped(v, identity, hb.SinceSeq)
+	}
+	if !hb.Mailbox {
+		return
+	}
 	roles := s.roles
 	if hb.HasRoles {
 		roles = hb.Roles

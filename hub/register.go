@@ -75,9 +75,7 @@ func (c *bindCommand) decide(v *view, d *draft) {
 	} else {
 		v.announceJoin(d, c.s, c.name)
 	}
-	if c.hb.Mailbox {
-		c.s.replay(v, d, c.name, logical, c.hb)
-	}
+	c.s.mailbox(v, d, c.name, logical, c.hb)
 }
 
 // admit checks in the order of the reference: reserved name, token, held name.
@@ -214,15 +212,7 @@ type heartbeat struct {
 func (c *heartbeat) decide(v *view, d *draft) {
 	d.heard(c.s, v.now, false)
 	d.alter(declared{s: c.s, hb: c.hb})
-	if c.hb.Mailbox || c.hb.HasSince {
-		identity := mailboxOf(c.s.name, c.s.logical, c.hb.MailboxFor)
-		if c.hb.HasSince {
-			d.raiseCapped(v, identity, c.hb.SinceSeq)
-		}
-	}
-	if c.hb.Mailbox {
-		c.s.replay(v, d, c.s.name, c.s.logical, c.hb)
-	}
+	c.s.mailbox(v, d, c.s.name, c.s.logical, c.hb)
 }
 
 // touch is a frame without effect: it only shows that the agent is there.
