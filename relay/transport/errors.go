@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"crypto/tls"
 	"errors"
 
 	"github.com/quic-go/quic-go"
@@ -60,26 +59,40 @@ func classify(op string, err error) *Error {
 	return e
 }
 
-// Bounds of the codes that carry a TLS alert (RFC 9001, section 4.8), and the
-// alert for the lack of a common protocol name.
+// Bounds of the codes that carry a TLS alert (RFC 9001, section 4.8).
 const (
 	firstCryptoError = quic.TransportErrorCode(0x100)
 	lastCryptoError  = quic.TransportErrorCode(0x1ff)
+)
 
-	alertNoApplicationProtocol = tls.AlertError(120)
+// TLS alerts that mean something of their own (RFC 8446, section 6).
+const (
+	alertBadCertificate        = 42
+	alertAccessDenied          = 49 // the last of those about certificates
+	alertDecryptError          = 51 // the proof of possession failed
+	alertCertificateRequired   = 116
+	alertNoApplicationProtocol = 120
 )
 
 func transportReason(t *quic.TransportError) (_ wire.Reason, final bool) {
 	switch {
 	case t.ErrorCode == quic.NoError, t.ErrorCode == quic.ConnectionRefused, t.ErrorCode == quic.NoViablePathError:
 		return wire.ReasonLinkLost, false // it goes away, or is busy
-	case t.ErrorCode == firstCryptoError+quic.TransportErrorCode(alertNoApplicationProtocol):
-		return wire.ReasonRelayVersion, false
 	case t.ErrorCode < firstCryptoError || t.ErrorCode > lastCryptoError:
 		return wire.ReasonLinkProtocol, false
-	case t.Remote:
+	}
+	return alertReason(uint64(t.ErrorCode-firstCryptoError), t.Remote)
+}
+
+func alertReason(alert uint64, remote bool) (_ wire.Reason, final bool) {
+	switch {
+	case alert == alertNoApplicationProtocol:
+		return wire.ReasonRelayVersion, false
+	case !remote:
+		return wire.ReasonLinkProtocol, true // its handshake proves nothing
+	case alert >= alertBadCertificate && alert <= alertAccessDenied, alert == alertDecryptError, alert == alertCertificateRequired:
 		return wire.ReasonCertificateRefused, true
 	default:
-		return wire.ReasonLinkProtocol, true
+		return wire.ReasonLinkProtocol, false
 	}
 }

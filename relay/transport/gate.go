@@ -6,8 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"sync"
-
-	"github.com/quic-go/quic-go"
 )
 
 // gate bounds the callers whose handshake is not finished or whose connection
@@ -38,8 +36,8 @@ func (g *gate) mustProve(net.Addr) bool {
 
 // enter admits a caller or refuses it. Its place is free again when the
 // connection is accepted or over.
-func (g *gate) enter(ctx context.Context, info *quic.ClientInfo) (context.Context, error) {
-	a := &attempt{gate: g, remote: info.RemoteAddr, host: addrOf(info.RemoteAddr)}
+func (g *gate) enter(ctx context.Context, remote net.Addr) (context.Context, error) {
+	a := &attempt{gate: g, host: addrOf(remote)}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.inside >= g.limit || g.hosts[a.host] >= g.perHost {
@@ -53,10 +51,9 @@ func (g *gate) enter(ctx context.Context, info *quic.ClientInfo) (context.Contex
 
 // attempt is one caller inside the gate.
 type attempt struct {
-	gate   *gate
-	remote net.Addr
-	host   netip.Addr
-	once   sync.Once
+	gate *gate
+	host netip.Addr
+	once sync.Once
 }
 
 type attemptKey struct{}
@@ -79,8 +76,6 @@ func (a *attempt) leave() {
 		}
 	})
 }
-
-func hostOf(a *attempt) string { return a.host.String() }
 
 // addrOf returns the address without port and zone; the zero Addr, which then
 // counts as one host, for what is not UDP.

@@ -101,7 +101,7 @@ func NewQUIC(o Options) (*QUIC, error) {
 		ConnectionIDLength:  connectionIDLength,
 		StatelessResetKey:   &key,
 		VerifySourceAddress: q.gate.mustProve,
-		ConnContext:         q.gate.enter,
+		ConnContext:         q.enter,
 	}
 	q.listener, err = q.tr.Listen(q.serverTLS(), quicConfig(1))
 	if err != nil {
@@ -113,8 +113,18 @@ func NewQUIC(o Options) (*QUIC, error) {
 
 func (q *QUIC) serverTLS() *tls.Config {
 	return certs.LinkServer(q.opt.Identity, q.opt.Trust, q.opt.Now, func(ctx context.Context, e *certs.Error) {
-		q.refusals.note(e, hostOf(attemptOf(ctx)), q.opt.Now())
+		q.refusals.note(refusalOf(e, attemptOf(ctx).host.String()), q.opt.Now())
 	})
+}
+
+// enter lets a caller in or notes why not.
+func (q *QUIC) enter(ctx context.Context, info *quic.ClientInfo) (context.Context, error) {
+	ctx, err := q.gate.enter(ctx, info.RemoteAddr)
+	if err != nil {
+		e := refusal{reason: wire.ReasonTooManyUnauthenticated, host: addrOf(info.RemoteAddr).String(), detail: err.Error()}
+		q.refusals.note(e, q.opt.Now())
+	}
+	return ctx, err
 }
 
 // quicConfig has no early data, no datagrams and no streams but the one that
@@ -176,7 +186,7 @@ func (q *QUIC) dialOne(ctx context.Context, addr *net.UDPAddr, conf *tls.Config)
 		_ = qc.CloseWithError(codeOf(wire.ReasonLinkLost), "")
 		return nil, err
 	}
-	return newQUICConn(qc, func() (*quic.Stream, error) { return stream, nil }), nil
+	return newQUICConn(qc, stream), nil
 }
 
 // resolve returns the addresses of HOST:PORT, at least one.
@@ -212,9 +222,7 @@ func (q *QUIC) Accept(ctx context.Context) (Conn, error) {
 		_ = qc.CloseWithError(codeOf(wire.ReasonHubShutdown), "")
 		return nil, classify("accept", err)
 	}
-	return newQUICConn(qc, sync.OnceValues(func() (*quic.Stream, error) {
-		return qc.AcceptStream(context.Background()) // ends with the connection
-	})), nil
+	return newQUICConn(qc, nil), nil
 }
 
 var errClosed = errors.New("transport is closed")

@@ -2,9 +2,11 @@ package transport
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go"
@@ -18,9 +20,12 @@ type quicConn struct {
 	qc  *quic.Conn
 	hub wire.HubID
 	pin certs.Pin
-	// stream returns the one stream; on the accepting side the first calls
-	// wait until the dialer has written.
-	stream func() (*quic.Stream, error)
+	// The one stream. The dialer has it from the start; the acceptor's first
+	// caller waits for it, until the dialer has written, and the others for him.
+	claimed   atomic.Bool
+	ready     chan struct{} // closed when the two below are set
+	opened    *quic.Stream
+	openError error
 
 	wmu sync.Mutex // serialises writers; Close does not take it
 	buf *bufio.Writer
@@ -31,11 +36,26 @@ type quicConn struct {
 
 var _ Conn = (*quicConn)(nil)
 
-func newQUICConn(qc *quic.Conn, stream func() (*quic.Stream, error)) *quicConn {
+// newQUICConn wraps a verified connection; stream is nil on the accepting side.
+func newQUICConn(qc *quic.Conn, stream *quic.Stream) *quicConn {
 	hub, pin := certs.PeerOf(qc.ConnectionState().TLS)
-	c := &quicConn{qc: qc, hub: wire.HubID(hub), pin: pin, stream: stream}
+	c := &quicConn{qc: qc, hub: wire.HubID(hub), pin: pin, ready: make(chan struct{})}
 	c.buf = bufio.NewWriterSize(streamWriter{c}, WriteBuffer)
+	if stream != nil {
+		c.claimed.Store(true)
+		c.opened = stream
+		close(c.ready)
+	}
 	return c
+}
+
+func (c *quicConn) stream() (*quic.Stream, error) {
+	if c.claimed.CompareAndSwap(false, true) {
+		c.opened, c.openError = c.qc.AcceptStream(context.Background()) // ends with the connection
+		close(c.ready)
+	}
+	<-c.ready
+	return c.opened, c.openError
 }
 
 // streamWriter is what the buffer empties into.

@@ -34,8 +34,8 @@ type refusals struct {
 // refusalKey has the host and not the hub, which is a claim that costs nothing
 // to vary.
 type refusalKey struct {
-	code certs.Code
-	host string
+	reason wire.Reason
+	host   string
 }
 
 type refusalRow struct {
@@ -48,19 +48,32 @@ func newRefusals(log *slog.Logger) *refusals {
 	return &refusals{log: log, rows: map[refusalKey]*refusalRow{}, total: map[wire.Reason]uint64{}}
 }
 
+// refusal is one caller turned away.
+type refusal struct {
+	reason wire.Reason
+	host   string
+	// claimed is the hub that the caller says it is, which proves nothing.
+	claimed string
+	detail  string
+}
+
+func refusalOf(e *certs.Error, host string) refusal {
+	return refusal{reason: wire.Reason(e.Code), host: host, claimed: e.Hub, detail: e.Detail}
+}
+
 // note counts a refusal and logs it if its cause and host were not logged for
 // an interval.
-func (r *refusals) note(e *certs.Error, host string, now time.Time) {
+func (r *refusals) note(e refusal, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.total[wire.Reason(e.Code)]++
-	row := r.rowLocked(refusalKey{e.Code, host}, now)
+	r.total[e.reason]++
+	row := r.rowLocked(refusalKey{e.reason, e.host}, now)
 	row.seen = now
 	if !row.limit.AllowN(now, 1) {
 		row.held++
 		return
 	}
-	r.log.Warn("link refused", "reason", e.Code, "remote", host, "claimed", e.Hub, "detail", e.Detail, "held_back", row.held)
+	r.log.Warn("link refused", "reason", e.reason, "remote", e.host, "claimed", e.claimed, "detail", e.detail, "held_back", row.held)
 	row.held = 0
 }
 
