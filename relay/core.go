@@ -8,7 +8,8 @@ import (
 	"fleetrelay/hub/wire"
 )
 
-// Core is the hub as the relay needs it. All methods may be called from any goroutine; all positions are synced ones.
+// Core is the hub as the relay needs it. All methods may be called from any goroutine; all positions are synced ones. The
+// core outlives the relay's Run, which waits for every done that it is owed.
 type Core interface {
 	// Self is this hub's id, Epoch the epoch in which it numbers its lanes now.
 	Self() wire.HubID

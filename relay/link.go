@@ -12,6 +12,7 @@ import (
 	"fleetrelay/hub"
 	"fleetrelay/hub/wire"
 	"fleetrelay/relay/frame"
+	"fleetrelay/relay/transport"
 )
 
 // farewellTime bounds how long the end of a link waits for the peer to take the goodbye.
@@ -177,8 +178,12 @@ func (l *link) read() error {
 	}
 }
 
-// lostOr keeps an error that has a word of its own and calls every other one a lost link.
+// lostOr keeps an error that has a word of its own and calls every other one a lost link. A reason by which the peer
+// closed the connection is its goodbye: the frame may have been lost with the rest.
 func lostOr(err error) error {
+	if e, ok := errors.AsType[*transport.Error](err); ok && e.Remote && e.Reason != wire.ReasonLinkLost {
+		return &byeError{e.Reason}
+	}
 	if e, ok := errors.AsType[*frame.Error](err); ok {
 		return &refusal{e.Reason, e.Detail}
 	}

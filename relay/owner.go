@@ -158,15 +158,14 @@ func (o *owner) onResult(res dialResult) {
 
 // refused ends an attempt that failed. A peer that is not already gone is told why.
 func (o *owner) refused(res dialResult) {
-	why := &refusal{o.dialReason(res.err), res.err.Error()}
-	e := ended{reason: why.reason, detail: why.detail}
-	_, e.remote = errors.AsType[*byeError](res.err)
+	e := ended{reason: o.dialReason(res.err), detail: res.err.Error()}
+	_, e.remote = errors.AsType[*byeError](lostOr(res.err))
 	switch {
 	case res.conn == nil:
-	case e.remote || why.reason == wire.ReasonLinkLost:
-		_ = res.conn.Close(why.reason)
+	case e.remote || e.reason == wire.ReasonLinkLost:
+		_ = res.conn.Close(e.reason)
 	default:
-		o.relay.running.Go(func() { sayGoodbye(res.conn, why.reason) })
+		o.relay.running.Go(func() { sayGoodbye(res.conn, e.reason) })
 	}
 	o.failed(e)
 }

@@ -65,7 +65,7 @@ func (s *schedule) after(reason wire.Reason, remote, yields bool) time.Duration 
 func needsOperator(r wire.Reason) bool {
 	switch r {
 	case wire.ReasonRewound, wire.ReasonCloned, wire.ReasonRelayVersion, wire.ReasonSelfDial, wire.ReasonUnknownPeer,
-		wire.ReasonPinMismatch, wire.ReasonWrongHubID, wire.ReasonNoCertificate, wire.ReasonCertificateExpired,
+		wire.ReasonPinMismatch, wire.ReasonWrongHubID, wire.ReasonNoCertificate, wire.ReasonCertificateRefused, wire.ReasonCertificateExpired,
 		wire.ReasonCertificateNotYetValid, wire.ReasonWrongKeyUsage:
 		return true
 	}
