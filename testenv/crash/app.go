@@ -13,6 +13,7 @@ import (
 
 	"fleetrelay/hub/client"
 	"fleetrelay/testenv/clientlog"
+	"fleetrelay/testenv/cluster"
 	"fleetrelay/testenv/process"
 )
 
@@ -22,7 +23,7 @@ const project = "crash"
 // counters are shared by all applications of one run.
 type counters struct {
 	accepted, delivered atomic.Int64
-	lastUS                      atomic.Int64 // when something was accepted or delivered last
+	lastUS              atomic.Int64 // when something was accepted or delivered last
 }
 
 func (c *counters) count(n *atomic.Int64) {
@@ -32,7 +33,7 @@ func (c *counters) count(n *atomic.Int64) {
 
 // app is one application: a seat, its log, and its client while it is online.
 type app struct {
-	node  *node
+	node  *cluster.Node
 	seat  string
 	log   *clientlog.Writer
 	watch *clientlog.Observer
@@ -43,12 +44,12 @@ type app struct {
 	cursor client.Cursor
 }
 
-func newApp(o *Options, n *node, seat string, total *counters) (*app, error) {
-	log, err := clientlog.Create(filepath.Join(o.Dir, clientsDir), seat+"@"+n.hub)
+func newApp(o *Options, n *cluster.Node, seat string, total *counters) (*app, error) {
+	log, err := clientlog.Create(filepath.Join(o.Dir, clientsDir), seat+"@"+n.Hub)
 	if err != nil {
 		return nil, err
 	}
-	return &app{node: n, seat: seat, log: log, watch: clientlog.Observe(log, seat, n.hub), total: total}, nil
+	return &app{node: n, seat: seat, log: log, watch: clientlog.Observe(log, seat, n.Hub), total: total}, nil
 }
 
 // clientsDir holds the applications' logs.
@@ -57,7 +58,7 @@ const clientsDir = "clients"
 // join makes the application online, as often as it takes while its node is down. It must be offline.
 func (a *app) join(ctx context.Context) error {
 	o := client.Options{
-		URL: "ws://" + a.node.agents, Name: a.seat, Mailbox: true, SinceSeq: a.cursor.Seq, SinceHub: a.cursor.HubID,
+		URL: "ws://" + a.node.Agents, Name: a.seat, Mailbox: true, SinceSeq: a.cursor.Seq, SinceHub: a.cursor.HubID,
 		MaxOutstanding: window, MinBackoff: 10 * time.Millisecond, MaxBackoff: 100 * time.Millisecond,
 	}
 	a.watch.Attach(&o, func(client.Chat) { a.total.count(&a.total.delivered) }, a.other)
@@ -67,7 +68,7 @@ func (a *app) join(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%s@%s does not get online: %w", a.seat, a.node.hub, err)
+		return fmt.Errorf("%s@%s does not get online: %w", a.seat, a.node.Hub, err)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,9 +109,9 @@ const window = 16
 
 // send sends n messages to the partner's seat on the other hub and, beside every tenth, one to the same seat on its own
 // hub; it returns when each was accepted or has failed.
-func (a *app) send(ctx context.Context, rng *rand.Rand, n int, seat string, far *node) error {
+func (a *app) send(ctx context.Context, rng *rand.Rand, n int, seat string, far *cluster.Node) error {
 	for i := range n {
-		if err := a.sendOne(ctx, rng, seat+"@"+far.hub, fmt.Sprintf("far-%d", i)); err != nil {
+		if err := a.sendOne(ctx, rng, seat+"@"+far.Hub, fmt.Sprintf("far-%d", i)); err != nil {
 			return err
 		}
 		if i%localEvery != 0 {
@@ -133,7 +134,7 @@ func (a *app) sendOne(ctx context.Context, rng *rand.Rand, to, id string) error 
 	text := id + " " + strings.Repeat("payload ", rng.IntN(50))
 	_, err := a.client.Send(ctx, client.Message{To: to, Text: text, ClientMsgID: id, ReceiptRequested: rng.IntN(8) == 0})
 	if err != nil {
-		return fmt.Errorf("%s@%s: send: %w", a.seat, a.node.hub, err)
+		return fmt.Errorf("%s@%s: send: %w", a.seat, a.node.Hub, err)
 	}
 	return nil
 }

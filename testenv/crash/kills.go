@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"fleetrelay/testenv/cluster"
 	"fleetrelay/testenv/process"
 )
 
@@ -53,7 +54,7 @@ func (p *plan) kills() int {
 
 // killer carries out the plans while the senders send.
 type killer struct {
-	nodes   []*node
+	nodes   []*cluster.Node
 	readers []*app
 	total   *counters
 	idle    *atomic.Bool // the senders have nothing more to send: no further progress will come
@@ -98,7 +99,7 @@ func (k *killer) toggle(ctx context.Context, a *app) error {
 
 func (k *killer) kill(ctx context.Context, p *plan) error {
 	for _, v := range p.victims {
-		if err := k.nodes[v].proc.Kill(); err != nil {
+		if err := k.nodes[v].Proc.Kill(); err != nil {
 			return err
 		}
 		k.kills++
@@ -115,20 +116,20 @@ func (k *killer) kill(ctx context.Context, p *plan) error {
 	}
 	var g errgroup.Group
 	for _, v := range p.victims {
-		g.Go(func() error { return k.nodes[v].start(ctx) })
+		g.Go(func() error { return k.nodes[v].Start(ctx) })
 	}
 	return g.Wait()
 }
 
 // killStarting kills a node in the middle of its recovery: as soon as it has printed anything, or ended.
-func (k *killer) killStarting(n *node) error {
-	if err := n.proc.Launch(); err != nil {
+func (k *killer) killStarting(n *cluster.Node) error {
+	if err := n.Proc.Launch(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), recoveryPeek)
 	defer cancel()
 	err := process.Poll(ctx, func() error {
-		if n.proc.Stderr() == "" && n.proc.Stdout() == "" {
+		if n.Proc.Stderr() == "" && n.Proc.Stdout() == "" {
 			return errors.New("silent")
 		}
 		return nil
@@ -137,5 +138,5 @@ func (k *killer) killStarting(n *node) error {
 		return err
 	}
 	k.kills++
-	return n.proc.Kill()
+	return n.Proc.Kill()
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fleetrelay/testenv/checker"
+	"fleetrelay/testenv/cluster"
 	"fleetrelay/testenv/process"
 )
 
@@ -63,7 +64,7 @@ func (o *Options) withDefaults() {
 // run is one run in progress.
 type run struct {
 	o       Options
-	nodes   []*node
+	nodes   []*cluster.Node
 	senders []*app // of both nodes, alternating
 	readers []*app // the partner of senders[i] has the number i^1: it is on the other node
 	total   counters
@@ -99,27 +100,22 @@ func Run(ctx context.Context, o Options) (res *Result, err error) {
 func (r *run) rng(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(r.o.Seed, purpose)) }
 
 func (r *run) setUp(ctx context.Context) error {
+	var fault []string
+	if r.o.Fault != "" {
+		fault = []string{"--testing__fault", r.o.Fault}
+	}
 	for _, hub := range []string{"atlas.example", "borea.example"} {
-		n, err := makeNode(ctx, &r.o, hub)
+		n, err := cluster.Make(ctx, cluster.Options{Binary: r.o.Binary, Hub: hub, Dir: r.o.Dir, Args: fault})
 		if err != nil {
 			return err
 		}
 		r.nodes = append(r.nodes, n)
-		if err := n.start(ctx); err != nil {
+		if err := n.Start(ctx); err != nil {
 			return err
 		}
 	}
-	for i, n := range r.nodes {
-		if err := n.approve(ctx, r.nodes[1-i]); err != nil {
-			return err
-		}
-	}
-	linkUp, cancel := context.WithTimeout(ctx, startPatience)
-	defer cancel()
-	for _, n := range r.nodes {
-		if err := n.linked(linkUp); err != nil {
-			return fmt.Errorf("%s: %w", n.hub, err)
-		}
+	if err := cluster.Join(ctx, r.nodes[0], r.nodes[1], project+"/*"); err != nil {
+		return err
 	}
 	return r.people(ctx)
 }
@@ -225,10 +221,10 @@ func (r *run) judge(ctx context.Context, res *Result) error {
 	r.senders, r.readers = nil, nil
 	args := []string{"testing__check", "--clients", filepath.Join(r.o.Dir, clientsDir), "--min-accepted", fmt.Sprint(r.o.Messages)}
 	for _, n := range r.nodes {
-		if err := stopNode(ctx, n); err != nil {
+		if err := n.Stop(ctx); err != nil {
 			res.Unclean = append(res.Unclean, err.Error())
 		}
-		path, err := n.export(ctx)
+		path, err := n.Export(ctx)
 		if err != nil {
 			return err
 		}
@@ -249,19 +245,6 @@ func (r *run) judge(ctx context.Context, res *Result) error {
 	return nil
 }
 
-// stopNode ends a node as an operator does.
-func stopNode(ctx context.Context, n *node) error {
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
-	defer cancel()
-	if err := n.proc.Stop(ctx); err != nil {
-		return err
-	}
-	if code, err := n.proc.Wait(ctx); err != nil || code != 0 {
-		return fmt.Errorf("%s ended with exit code %d: %s", n.hub, code, n.proc.Tail(500))
-	}
-	return nil
-}
-
 // cleanUp ends what still runs after a failure.
 func (r *run) cleanUp() error {
 	var errs []error
@@ -269,7 +252,7 @@ func (r *run) cleanUp() error {
 		errs = append(errs, a.close())
 	}
 	for _, n := range r.nodes {
-		errs = append(errs, n.proc.Kill())
+		errs = append(errs, n.Proc.Kill())
 	}
 	return errors.Join(errs...)
 }
