@@ -2,7 +2,6 @@ package transport
 
 import (
 	"io"
-	"time"
 
 	"fleetrelay/certs"
 	"fleetrelay/hub/wire"
@@ -27,10 +26,6 @@ type Conn interface {
 	Peer() (wire.HubID, certs.Pin)
 	// RemoteAddr is HOST:PORT as seen from here.
 	RemoteAddr() string
-	// Path names the kind of transport.
-	Path() string
-	// RTT is the smoothed round-trip time.
-	RTT() time.Duration
 }
 
 // WriteBuffer is the size of a Conn's write buffer in bytes.

@@ -137,6 +137,8 @@ func (c *quicConn) Peer() (wire.HubID, certs.Pin) { return c.hub, c.pin }
 
 func (c *quicConn) RemoteAddr() string { return c.qc.RemoteAddr().String() }
 
+// Path names the kind of transport.
 func (c *quicConn) Path() string { return "quic" }
 
+// RTT is the smoothed round-trip time.
 func (c *quicConn) RTT() time.Duration { return c.qc.ConnectionStats().SmoothedRTT }
