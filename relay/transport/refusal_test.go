@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -73,8 +72,13 @@ func TestAcceptorRefuses(t *testing.T) {
 		t.Errorf("counted %d refusals", got)
 	}
 	lines := bytes.Split(bytes.TrimSpace(log.bytes()), []byte("\n"))
-	var line struct{ Msg, Reason, Remote, Claimed, Detail string }
-	if err := json.Unmarshal(lines[0], &line); err != nil {
+	var line struct {
+		Reason  string `json:"reason"`
+		Remote  string `json:"remote"`
+		Claimed string `json:"claimed"`
+		Detail  string `json:"detail"`
+	}
+	if err := wire.UnmarshalLax(lines[0], &line); err != nil {
 		t.Fatal(err)
 	}
 	if len(lines) != 1 || line.Reason != "unknown_peer" || line.Remote != "127.0.0.1" || line.Claimed != "b.example" || line.Detail == "" {
