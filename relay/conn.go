@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"time"
 
 	"fleetrelay/certs"
 	"fleetrelay/hub"
@@ -47,4 +48,19 @@ func reasonOf(err error, otherwise wire.Reason) wire.Reason {
 		return wire.Reason(e.Code) // the codes are reason words
 	}
 	return otherwise
+}
+
+// pathOf and rttOf ask a connection what not every one of them knows.
+func pathOf(c Conn) string {
+	if p, ok := c.(interface{ Path() string }); ok {
+		return p.Path()
+	}
+	return ""
+}
+
+func rttOf(c Conn) time.Duration {
+	if r, ok := c.(interface{ RTT() time.Duration }); ok {
+		return r.RTT()
+	}
+	return 0
 }

@@ -214,9 +214,30 @@ func TestPoisonousRecords(t *testing.T) {
 				if l := b.link(t, alpha); l.State != Up {
 					t.Errorf("%+v", l)
 				}
+				hello, _, err := frame.ParseHello(h.dial(nil), frame.Speaks(0))
+				if want := laneHash(5, c.poison(3)); err != nil || hello.In.Seq != 5 || hello.In.Hash != want {
+					t.Errorf("the next hello holds %+v, want hash %x, %v", hello.In, want, err)
+				}
 			})
 		})
 	}
+}
+
+// laneHash is the hash at n of alpha's lane with third in it, computed as docs/link.md has it.
+func laneHash(n uint64, third frame.Record) (hash [32]byte) {
+	for seq := uint64(1); seq <= n; seq++ {
+		rec := good(seq)
+		if seq == 3 {
+			rec = third
+		}
+		o, err := new(frame.OriginParser).Parse(rec.Origin)
+		link := o.LaneLink()
+		if err != nil || o.Seq != seq {
+			link = wire.LaneLink{Seq: seq, Digest: sha256.Sum256(rec.Origin)}
+		}
+		hash = link.Next(hash)
+	}
+	return hash
 }
 
 // What the link cannot make sense of ends it with its reason.

@@ -152,8 +152,6 @@ func (c *memConn) Close(wire.Reason) error {
 
 func (c *memConn) Peer() (wire.HubID, certs.Pin) { return c.peer, c.pin }
 func (c *memConn) RemoteAddr() string            { return "mem:" + string(c.peer) }
-func (c *memConn) Path() string                  { return "memory" }
-func (c *memConn) RTT() time.Duration            { return 0 }
 
 func pinFor(id wire.HubID) (p certs.Pin) {
 	copy(p[:], id)

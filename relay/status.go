@@ -100,7 +100,7 @@ func (o *owner) snapshot() LinkStatus {
 	st := o.status
 	o.mu.Unlock()
 	if l := o.live.Load(); l != nil && st.State == Up {
-		st.Path, st.RemoteAddr, st.RTT = l.conn.Path(), l.conn.RemoteAddr(), l.conn.RTT()
+		st.Path, st.RemoteAddr, st.RTT = pathOf(l.conn), l.conn.RemoteAddr(), rttOf(l.conn)
 		l.mu.Lock()
 		st.InFlight, st.StaleAcks = int(l.window.sent-l.window.acked), l.stale
 		l.mu.Unlock()

@@ -28,7 +28,7 @@
 // with a type or a member outside that version ends the link with link_protocol; in a hello unknown members are ignored,
 // because it is read before a version is agreed on.
 //
-//	1  2026-07  hello, records, ack, bye; one hop (max_hops 1)
+//	1  2026-11  hello, records, ack, bye; one hop (max_hops 1)
 //
 // # Duties of the caller
 //
