@@ -257,14 +257,45 @@ func TestPinText(t *testing.T) {
 }
 
 func FuzzParsePin(f *testing.F) {
-	f.Add(Pin{1}.String())
-	f.Add("sha256:")
+	for _, seed := range pinSeeds() {
+		f.Add(seed)
+	}
 	f.Fuzz(func(t *testing.T, s string) {
-		pin, err := ParsePin(s)
-		if err == nil && pin.String() != strings.ToLower(s) {
-			t.Fatalf("%q read as %v", s, pin)
+		if err := onePinOneText(ParsePin, s); err != nil {
+			t.Fatal(err)
 		}
 	})
+}
+
+func pinSeeds() []string {
+	return []string{Pin{1}.String(), Pin{1}.String() + "00", " " + Pin{1}.String(), "sha256:"}
+}
+
+// onePinOneText: what parses is written the same, but for the letter case.
+func onePinOneText(parse func(string) (Pin, error), s string) error {
+	pin, err := parse(s)
+	if err == nil && pin.String() != strings.ToLower(s) {
+		return fmt.Errorf("%q read as %v", s, pin)
+	}
+	return nil
+}
+
+// TestPinCheckFindsFaults plants a parser that ignores what follows the pin
+// and one that trims space: the seeds of the fuzz target find both.
+func TestPinCheckFindsFaults(t *testing.T) {
+	planted := map[string]func(string) (Pin, error){
+		"ignores a rest": func(s string) (Pin, error) { return ParsePin(s[:min(len(s), len(Pin{}.String()))]) },
+		"trims space":    func(s string) (Pin, error) { return ParsePin(strings.TrimSpace(s)) },
+	}
+	for name, parse := range planted {
+		found := false
+		for _, seed := range pinSeeds() {
+			found = found || onePinOneText(parse, seed) != nil
+		}
+		if !found {
+			t.Errorf("%s: not found", name)
+		}
+	}
 }
 
 func wantEntries(t *testing.T, dir string, want ...string) {
