@@ -8,8 +8,7 @@ import (
 	"fleetrelay/hub/wire"
 )
 
-// Core is the hub as the relay needs it. All methods may be called from any goroutine; all positions are synced ones. The
-// core outlives the relay's Run, which waits for every done that it is owed.
+// Core is the hub as the relay needs it. All methods may be called from any goroutine; all positions are synced ones.
 type Core interface {
 	// Self is this hub's id, Epoch the epoch in which it numbers its lanes now.
 	Self() wire.HubID
@@ -32,7 +31,8 @@ type Core interface {
 	Outbox(peer wire.HubID, after uint64, maxCount, maxBytes int) ([]hub.OutRecord, error)
 	// Inbound hands over consecutive records of the peer's lane as one command. It blocks only while the lane's queue is
 	// full. When it returned nil, done is called exactly once, after the sync or with an error, in the order of the
-	// calls; done does not block.
+	// calls; done does not block. A new link to a peer waits for all of them; the end of Run does not, so that a core that
+	// cannot answer any more does not keep the process.
 	Inbound(ctx context.Context, peer wire.HubID, recs []hub.InRecord, done func(hub.InboundResult)) error
 	// Acked settles the lane to the peer up to seq. It may be told the same again after a link broke: what lies at or
 	// below the settled position is ignored, refusals included.

@@ -23,17 +23,24 @@ func (l *link) hand() {
 
 func (l *link) handOver(recs []hub.InRecord) error {
 	last := recs[len(recs)-1].Origin.LaneSeq
-	l.inflight.Add(1)
+	l.owed.Add(1)
 	err := l.core.Inbound(l.ctx, l.peer, recs, func(res hub.InboundResult) { l.settled(last, res) })
 	if err != nil {
-		l.inflight.Done()
+		l.answer()
 	}
 	return err
 }
 
+// answer counts one batch as answered.
+func (l *link) answer() {
+	if l.owed.Add(-1) == 0 {
+		nudge(l.answered)
+	}
+}
+
 // settled is the core's answer to the batch that ended with last. It runs in the core's goroutine.
 func (l *link) settled(last uint64, res hub.InboundResult) {
-	defer l.inflight.Done()
+	defer l.answer()
 	switch {
 	case res.Err != nil:
 		l.end(refuse(reasonOf(res.Err, wire.ReasonInternalError), "records were not taken: %v", res.Err))

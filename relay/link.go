@@ -37,17 +37,20 @@ type link struct {
 	generation uint64 // of this side: later links have higher ones
 	since      time.Time
 
-	ctx    context.Context // ends with the link; its cause is why
-	cancel context.CancelCauseFunc
-	done   chan struct{}  // closed when run has returned
-	kick   chan struct{}  // capacity 1: the writer has something to look at
-	head   *atomic.Uint64 // synced head of our lane, raised by Wake
+	relayCtx context.Context // ends with the relay
+	ctx      context.Context // ends with the link; its cause is why
+	cancel   context.CancelCauseFunc
+	done     chan struct{}  // closed when run has returned
+	kick     chan struct{}  // capacity 1: the writer has something to look at
+	head     *atomic.Uint64 // synced head of our lane, raised by Wake
 
 	intake   intake              // reader
 	acks     *acks               // reader, writer and the core's callbacks
 	settles  chan frame.Ack      // from the reader to settle
 	batches  chan []hub.InRecord // from the reader to hand
-	inflight sync.WaitGroup      // settle, hand, and the batches that the core has and has not answered
+	helpers  sync.WaitGroup      // settle and hand
+	owed     atomic.Int64        // batches that the core has and has not answered
+	answered chan struct{}       // capacity 1: owed fell to 0
 
 	mu     sync.Mutex
 	window sendWindow // writer adds, reader acknowledges
@@ -71,17 +74,17 @@ type byeError struct{ reason wire.Reason }
 func (e *byeError) Error() string           { return "the peer said goodbye: " + string(e.reason) }
 func (e *byeError) WireReason() wire.Reason { return e.reason }
 
-func newLink(ctx context.Context, o *owner, s *session, ours frame.Hello) *link {
+func newLink(o *owner, s *session, ours frame.Hello) *link {
 	l := &link{
 		session: *s, core: o.relay.core, peer: o.peer, ours: ours, generation: ours.Link, since: o.relay.opt.Now(),
-		done: make(chan struct{}), kick: make(chan struct{}, 1), head: &o.head, settles: make(chan frame.Ack, settleDepth),
+		relayCtx: o.relayCtx, done: make(chan struct{}), kick: make(chan struct{}, 1), answered: make(chan struct{}, 1), head: &o.head, settles: make(chan frame.Ack, settleDepth),
 		batches: make(chan []hub.InRecord, WindowRecords),
 		intake: intake{
 			peer: o.peer, epoch: s.theirs.Epoch, epochID: s.theirs.EpochID, seq: ours.In.Seq, hash: ours.In.Hash,
 			limits: wire.Limits{MaxBytes: o.relay.opt.MaxBody},
 		},
 	}
-	l.ctx, l.cancel = context.WithCancelCause(ctx)
+	l.ctx, l.cancel = context.WithCancelCause(o.ctx)
 	l.acks = newAcks(ours.In.Seq, l.core.LaneRefused(o.peer, s.theirs.Out.Acked))
 	l.window.sent, l.window.acked = s.theirs.In.Seq, s.theirs.In.Seq
 	return l
@@ -97,8 +100,8 @@ func (l *link) run() ended {
 		defer close(writing)
 		l.write()
 	}()
-	l.inflight.Go(l.settle)
-	l.inflight.Go(l.hand)
+	l.helpers.Go(l.settle)
+	l.helpers.Go(l.hand)
 	l.cancel(l.read())
 	if l.owesGoodbye() {
 		<-writing
@@ -109,8 +112,20 @@ func (l *link) run() ended {
 	}
 	close(over)
 	<-guard
-	l.inflight.Wait()
+	l.helpers.Wait()
+	l.awaitAnswers()
 	return l.ending()
+}
+
+// awaitAnswers returns when the core owes no answer, or when the whole relay ends and nobody will state a cursor again.
+func (l *link) awaitAnswers() {
+	for l.owed.Load() > 0 {
+		select {
+		case <-l.answered:
+		case <-l.relayCtx.Done():
+			return
+		}
+	}
 }
 
 // guard closes the connection once the link is over, or has been ending for too long.

@@ -31,7 +31,8 @@ type owner struct {
 	after    <-chan struct{} // done of the owner before this one, nil for none: its link must be over first
 
 	// Of run's goroutine.
-	ctx      context.Context
+	relayCtx context.Context // ends with the relay
+	ctx      context.Context // ends with this owner
 	conf     federation.Peer
 	link     *link
 	attempt  *attempt
@@ -65,10 +66,10 @@ type dialResult struct {
 
 func newOwner(ctx context.Context, r *Relay, conf federation.Peer) *owner {
 	o := &owner{
-		relay: r, peer: conf.Hub, conf: conf, done: make(chan struct{}),
+		relay: r, relayCtx: ctx, peer: conf.Hub, conf: conf, done: make(chan struct{}),
 		offers: make(chan *session), news: make(chan struct{}, 1), results: make(chan dialResult),
 		ends: make(chan ended), schedule: newSchedule(r.opt.LongWait),
-		status: LinkStatus{Peer: conf.Hub, SinceUS: r.opt.Now().UnixMicro()},
+		status: LinkStatus{Peer: conf.Hub, State: Waiting, SinceUS: r.opt.Now().UnixMicro()},
 	}
 	o.ctx, o.stop = context.WithCancelCause(ctx)
 	return o
@@ -120,7 +121,7 @@ func (o *owner) dial() {
 	o.enter(Dialling)
 	endpoint := o.conf.Endpoint
 	o.relay.running.Go(func() {
-		conn, err := o.relay.opt.Transport.Dial(a.ctx, endpoint, o.peer)
+		conn, err := o.relay.transport.Dial(a.ctx, endpoint, o.peer)
 		o.bring(dialResult{attempt: a, conn: conn, err: err})
 	})
 }
@@ -242,7 +243,7 @@ func (o *owner) admit(s *session, ours frame.Hello) {
 		return
 	}
 	o.head.Store(max(o.head.Load(), o.relay.core.LaneOut(o.peer).Head))
-	l := newLink(o.ctx, o, s, ours)
+	l := newLink(o, s, ours)
 	o.link = l
 	o.live.Store(l)
 	o.timer.Stop()

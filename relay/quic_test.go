@@ -10,7 +10,6 @@ import (
 	"fleetrelay/certs"
 	"fleetrelay/federation"
 	"fleetrelay/hub/wire"
-	"fleetrelay/relay/transport"
 
 	"go.uber.org/goleak"
 )
@@ -43,22 +42,13 @@ func (p *place) peer() federation.Peer {
 // run starts a relay over QUIC; the returned function ends it and everything under it.
 func (p *place) run(t testing.TB, core Core) (*Relay, func()) {
 	t.Helper()
-	quic, err := transport.NewQUIC(transport.Options{
-		Identity: p.id, Socket: p.sock, Trust: func() certs.Trust { return core.Trust() },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := New(Options{Core: core, Transport: quic})
+	r := New(Options{Core: core, Identity: p.id, Socket: p.sock})
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() { over <- r.Run(ctx) }()
 	return r, func() {
 		cancel()
 		if err := <-over; err != nil {
-			t.Error(err)
-		}
-		if err := quic.Close(); err != nil {
 			t.Error(err)
 		}
 		_ = p.sock.Close()

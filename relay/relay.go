@@ -7,18 +7,25 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"sync"
 	"time"
 
+	"fleetrelay/certs"
 	"fleetrelay/hub/wire"
 	"fleetrelay/relay/frame"
+	"fleetrelay/relay/transport"
 )
 
-// Options is what a relay is made of. Core and Transport are required.
+// Options is what a relay is made of. Core is required, and either Transport or Identity and Socket.
 type Options struct {
-	Core      Core
+	Core Core
+	// Transport makes the connections; nil makes Run use QUIC, over Socket and as Identity.
 	Transport Transport
+	Identity  *certs.Identity
+	// Socket is the one UDP socket of all links. The caller closes it after Run.
+	Socket net.PacketConn
 	// Log takes what an operator should see; nil discards it.
 	Log *slog.Logger
 	// Now is the clock of what is shown; nil is time.Now. Timers always run on real (or synctest) time.
@@ -49,11 +56,12 @@ func (o Options) orDefaults() Options {
 
 // Relay keeps one link to every approved peer. It satisfies hub.Forwarder.
 type Relay struct {
-	opt     Options
-	core    Core
-	greeter greeter
-	news    chan struct{} // capacity 1: trust changed
-	running sync.WaitGroup
+	opt       Options
+	core      Core
+	transport Transport // set before anything runs
+	greeter   greeter
+	news      chan struct{} // capacity 1: trust changed
+	running   sync.WaitGroup
 
 	mu      sync.RWMutex
 	owners  map[wire.HubID]*owner
@@ -63,7 +71,7 @@ type Relay struct {
 // New makes a relay; it does nothing until Run.
 func New(o Options) *Relay {
 	o = o.orDefaults()
-	r := &Relay{opt: o, core: o.Core, news: make(chan struct{}, 1), owners: map[wire.HubID]*owner{}, leaving: map[wire.HubID]*owner{}}
+	r := &Relay{opt: o, core: o.Core, transport: o.Transport, news: make(chan struct{}, 1), owners: map[wire.HubID]*owner{}, leaving: map[wire.HubID]*owner{}}
 	r.greeter = greeter{self: o.Core.Self(), speaks: frame.Speaks(o.Newest), maxBody: o.MaxBody}
 	_, _ = rand.Read(r.greeter.instance[:]) // documented never to fail
 	return r
@@ -78,6 +86,11 @@ func (e *acceptError) Unwrap() error { return e.err }
 // Run links and pumps until ctx ends, says goodbye on every link, and returns when everything it started has ended. It
 // returns nil, or what ended the accepting of connections. Run is called once.
 func (r *Relay) Run(ctx context.Context) error {
+	closeTransport, err := r.openTransport()
+	if err != nil {
+		return err
+	}
+	defer closeTransport()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer r.running.Wait()
 	defer cancel(nil)
@@ -94,6 +107,22 @@ func (r *Relay) Run(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// openTransport makes the QUIC transport where none was given; the returned function closes what it made.
+func (r *Relay) openTransport() (closeIt func(), err error) {
+	if r.opt.Transport != nil {
+		return func() {}, nil
+	}
+	quic, err := transport.NewQUIC(transport.Options{
+		Identity: r.opt.Identity, Socket: r.opt.Socket, Now: r.opt.Now, Log: r.opt.Log,
+		Trust: func() certs.Trust { return r.core.Trust() },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("relay: %w", err)
+	}
+	r.transport = quic
+	return func() { _ = quic.Close() }, nil // every connection is closed by then; there is nobody to tell
 }
 
 // syncOwners gives every approved peer an owner, stops the others, and tells those that stay.
@@ -134,7 +163,7 @@ func nudge(ch chan struct{}) {
 // accept takes connections until ctx ends or accepting fails for good.
 func (r *Relay) accept(ctx context.Context) error {
 	for {
-		conn, err := r.opt.Transport.Accept(ctx)
+		conn, err := r.transport.Accept(ctx)
 		switch {
 		case ctx.Err() != nil:
 			if conn != nil {

@@ -179,3 +179,42 @@ func (e eagerCursor) Inbound(ctx context.Context, peer wire.HubID, recs []hub.In
 		done(res)
 	})
 }
+
+// A new link states its cursor only when the core has answered for everything that came over the one before: otherwise
+// records that are on their way into the journal would be sent and handed over again.
+func TestHelloWaitsForTheCore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
+		var conns []*memConn
+		n.made = func(_ int, c *memConn) error { conns = append(conns, c); return nil }
+		a, b := newStore(alpha, beta), newStoreOf(beta, 700*time.Millisecond, 100, alpha)
+		a.page = 5
+		p := startPair(t, n, a, b)
+		defer p.stop()
+		for range 10 {
+			await(time.Minute, func() bool { return p.a.link(t, beta).State == Up && p.b.link(t, alpha).State == Up })
+			p.a.send(beta, 20)
+			await(50*time.Millisecond, func() bool { return false })
+			conns[len(conns)-1].out.onCut()
+		}
+		if !await(10*time.Minute, p.settled) {
+			t.Error("not settled")
+		}
+		p.verify(t)
+	})
+}
+
+// A core that will never answer keeps neither Run nor its caller.
+func TestRunEndsThoughTheCoreDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := startPair(t, newNetwork(), newStore(alpha, beta), newStoreOf(beta, 24*time.Hour, 2, alpha))
+		defer p.stop()
+		p.a.send(beta, 2000)
+		await(time.Minute, func() bool { return p.b.link(t, alpha).State == Up })
+		began := time.Now()
+		p.b.stop()
+		if took := time.Since(began); took > 2*farewellTime {
+			t.Errorf("stopping took %v", took)
+		}
+	})
+}

@@ -12,20 +12,16 @@ import (
 //	   ^                                   |                          |                 |
 //	   +-----------------------------------+--------(failed)----------+------(ended)----+
 //	fenced is waiting after a refusal that only an operator can settle
-type State uint8
+type State string
 
 // The states.
 const (
-	Waiting  State = iota // for the next attempt, or for the peer
-	Dialling              // a connection is being made
-	Greeting              // our hello is sent, the peer's is awaited
-	Up                    // records flow
-	Fenced                // refused until an operator settles it; tried slowly
+	Waiting  State = "waiting"  // for the next attempt, or for the peer
+	Dialling State = "dialling" // a connection is being made
+	Greeting State = "greeting" // our hello is sent, the peer's is awaited
+	Up       State = "up"       // records flow
+	Fenced   State = "fenced"   // refused until an operator settles it; tried slowly
 )
-
-func (s State) String() string {
-	return [...]string{"waiting", "dialling", "greeting", "up", "fenced"}[s]
-}
 
 // LinkStatus is what an operator is shown of one peer's link.
 type LinkStatus struct {
