@@ -30,7 +30,7 @@ type Core interface {
 	// bodies, but always one if there is one. Nothing beyond the synced head.
 	Outbox(peer wire.HubID, after uint64, maxCount, maxBytes int) ([]hub.OutRecord, error)
 	// Inbound hands over consecutive records of the peer's lane as one command. It blocks only while the lane's queue is
-	// full. When it returned nil, done is called exactly once, after the sync or with an error, in the order of the
+	// full; ctx ends with the relay, not with the link. When it returned nil, done is called exactly once, after the sync or with an error, in the order of the
 	// calls; done does not block. A new link to a peer waits for all of them; the end of Run does not, so that a core that
 	// cannot answer any more does not keep the process.
 	Inbound(ctx context.Context, peer wire.HubID, recs []hub.InRecord, done func(hub.InboundResult)) error

@@ -24,7 +24,9 @@ func (l *link) hand() {
 func (l *link) handOver(recs []hub.InRecord) error {
 	last := recs[len(recs)-1].Origin.LaneSeq
 	l.owed.Add(1)
-	err := l.core.Inbound(l.ctx, l.peer, recs, func(res hub.InboundResult) { l.settled(last, res) })
+	// Not the link's context: a batch of which the core has a part must become whole, or what the core refused of that
+	// part would be answered to nobody.
+	err := l.core.Inbound(l.relayCtx, l.peer, recs, func(res hub.InboundResult) { l.settled(last, res) })
 	if err != nil {
 		l.answer()
 	}
