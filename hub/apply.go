@@ -58,6 +58,7 @@ func (st *state) apply(ev *journal.Event, rec journal.Record, w tables) (t touch
 		t.lane, t.trust = st.lane(wire.HubID(r.Hub)), true
 	case journal.InboundRefused:
 		t.lane = st.laneIn(&r.Origin, r.LaneHash)
+		t.lane.refuse(r.Origin.LaneSeq, wire.Reason(r.Reason))
 	case journal.LaneAcked:
 		t.lane = st.laneAcked(&r, w)
 	case journal.RemoteRefused:
@@ -98,6 +99,17 @@ func (st *state) laneIn(o *journal.Origin, hash [32]byte) *lane {
 	l := st.lane(wire.HubID(o.Hub))
 	l.in = Cursor{EpochID: o.EpochID, Seq: o.LaneSeq, Hash: hash}
 	return l
+}
+
+// refuse remembers one refusal and forgets those no link can ask for again.
+func (l *lane) refuse(seq uint64, reason wire.Reason) {
+	kept := make([]Refusal, 0, len(l.refused)+1)
+	for _, r := range l.refused {
+		if r.Seq+refusalWindow > seq {
+			kept = append(kept, r)
+		}
+	}
+	l.refused = append(kept, Refusal{Seq: seq, Reason: reason})
 }
 
 // laneAcked trims the outbox up to a cumulative acknowledgement.

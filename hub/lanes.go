@@ -13,6 +13,17 @@ const laneDepth = 1024
 // LaneIn is what this node durably holds of a peer's lane.
 func (h *Hub) LaneIn(peer wire.HubID) Cursor { return h.published.cursor(peer) }
 
+// LaneRefused lists the refusals among the records of a peer's lane above after,
+// ascending, as far back as a link may have had records unacknowledged.
+func (h *Hub) LaneRefused(peer wire.HubID, after uint64) (out []Refusal) {
+	for _, r := range h.published.lane(peer).refused {
+		if r.Seq > after {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // LaneOut is the synced state of this node's lane to a peer.
 func (h *Hub) LaneOut(peer wire.HubID) LaneOut { return h.published.lane(peer).out }
 

@@ -157,6 +157,9 @@ func TestRefusedAcross(t *testing.T) {
 	if res := p.carry(p.alder, p.birch); len(res.Refused) != 2 || res.Cursor.Seq != 3 {
 		t.Fatalf("result %+v", res)
 	}
+	if again := p.birch.hub.LaneRefused("alder", 1); len(again) != 1 || again[0].Seq != 2 {
+		t.Fatalf("refusals above 1: %v", again)
+	}
 	first, second := a.typed("error"), a.typed("error")
 	if first.str("error_code") != "not_permitted" || first.str("client_msg_id") != "m-9" {
 		t.Fatalf("first refusal %v", first)

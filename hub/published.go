@@ -31,6 +31,7 @@ type publishedLane struct {
 	out     LaneOut
 	outHash [32]byte
 	ackHash [32]byte
+	refused []Refusal
 	ring    ring
 }
 
@@ -41,13 +42,14 @@ type laneUpdate struct {
 	in               Cursor
 	out              LaneOut
 	outHash, ackHash [32]byte
+	refused          []Refusal
 	record           *OutRecord // the record this event added to the lane
 }
 
 func laneUpdateOf(l *lane) laneUpdate {
 	return laneUpdate{
 		peer: l.peer, in: l.in, out: LaneOut{Head: l.outHead, Acked: l.acked},
-		outHash: l.outHash, ackHash: l.ackHash,
+		outHash: l.outHash, ackHash: l.ackHash, refused: l.refused,
 	}
 }
 
@@ -103,7 +105,7 @@ func (p *published) update(u laneUpdate) {
 		l = &publishedLane{}
 		p.lanes[u.peer] = l
 	}
-	l.in, l.out, l.outHash, l.ackHash = u.in, u.out, u.outHash, u.ackHash
+	l.in, l.out, l.outHash, l.ackHash, l.refused = u.in, u.out, u.outHash, u.ackHash, u.refused
 	if u.record != nil {
 		l.ring.push(*u.record)
 	}
@@ -129,7 +131,7 @@ func (p *published) lane(peer wire.HubID) publishedLane {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if l := p.lanes[peer]; l != nil {
-		return publishedLane{in: l.in, out: l.out, outHash: l.outHash, ackHash: l.ackHash}
+		return publishedLane{in: l.in, out: l.out, outHash: l.outHash, ackHash: l.ackHash, refused: l.refused}
 	}
 	return publishedLane{}
 }

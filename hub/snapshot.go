@@ -19,7 +19,8 @@ import (
 //	8 receipt  { 1 chat seq 2 msg id 3 sender 4 target 5 client msg id }   oldest first
 //	9 token    { 1 id 2 seat 3 by 4 hash 5 created us }                    by id
 //	10 peer    { 1 hub 2 endpoint 3 pin… 4 pattern… 5 by 6 user 7 added us }  by hub
-//	11 lane    { 1 peer 2 out head 3 out hash 4 acked 5 ack hash 6 in epoch id 7 in seq 8 in hash }  by peer
+//	11 lane    { 1 peer 2 out head 3 out hash 4 acked 5 ack hash 6 in epoch id 7 in seq 8 in hash
+//	           9 refusal { 1 seq 2 reason } }                                by peer
 const hotStateFormat = 1
 
 // errHotState says that a snapshot is not a hot state this build reads.
@@ -89,6 +90,9 @@ func (l *lane) encode(m *fields) {
 	m.bytes(6, l.in.EpochID[:])
 	m.num(7, l.in.Seq)
 	m.bytes(8, l.in.Hash[:])
+	for _, r := range l.refused {
+		m.message(9, func(m *fields) { m.num(1, r.Seq); m.text(2, string(r.Reason)) })
+	}
 }
 
 // decodeState reads what encode wrote.
@@ -237,10 +241,27 @@ func (st *state) decodeLane(b []byte) error {
 			l.in.Seq = v.num
 		case 8:
 			copy(l.in.Hash[:], v.raw)
+		case 9:
+			return l.decodeRefusal(v.raw)
 		}
 		return nil
 	})
 	st.lanes[l.peer] = l
+	return err
+}
+
+func (l *lane) decodeRefusal(b []byte) error {
+	var r Refusal
+	err := eachField(b, func(n protowire.Number, v field) error {
+		switch n {
+		case 1:
+			r.Seq = v.num
+		case 2:
+			r.Reason = wire.Reason(v.text())
+		}
+		return nil
+	})
+	l.refused = append(l.refused, r)
 	return err
 }
 

@@ -42,7 +42,14 @@ type lane struct {
 	acked   uint64   // cumulative acknowledgement by the peer
 	ackHash [32]byte // rolling hash at acked
 	in      Cursor   // what this node holds of the peer's lane
+	// refused are the refusals among the latest refusalWindow records of the
+	// peer's lane, ascending. The slice is replaced, never altered.
+	refused []Refusal
 }
+
+// refusalWindow is how far back refusals are repeated to a peer that may have
+// missed them: what a link may have unacknowledged in flight.
+const refusalWindow = 1024
 
 // token is one agent token: only its hash is kept.
 type token struct {
