@@ -112,10 +112,12 @@ func (l *lane) refuse(seq uint64, reason wire.Reason) {
 	l.refused = append(kept, Refusal{Seq: seq, Reason: reason})
 }
 
-// laneAcked trims the outbox up to a cumulative acknowledgement.
+// laneAcked trims the outbox up to a cumulative acknowledgement. The row of the
+// acknowledged record itself stays: its hash answers a peer whose cursor stands
+// there before this event is published.
 func (st *state) laneAcked(r *journal.LaneAcked, w tables) *lane {
 	l := st.lane(wire.HubID(r.Peer))
-	w.DeleteRange(journal.LaneRange(r.Peer, l.acked+1, r.LaneSeq))
+	w.DeleteRange(journal.LaneRange(r.Peer, l.acked, r.LaneSeq-1))
 	l.acked, l.ackHash = r.LaneSeq, r.Hash
 	return l
 }
