@@ -1,0 +1,412 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fleetrelay/hub/wire"
+)
+
+// Target is where a subject is to be driven.
+type Target struct {
+	Senders string // HOST:PORT of the hub of the senders
+	Reader  string // HOST:PORT of the hub of the reader
+	To      string // address of the reader as the senders use it: ReaderSeat, or ReaderSeat@hub
+}
+
+// ReaderSeat is the reader's name on its hub.
+const ReaderSeat = "bench/reader"
+
+// Shape is one kind of load.
+type Shape struct {
+	Name    string
+	Senders int
+	Window  int // messages in flight per sender
+	Bytes   int // of one JSON frame as sent; 0 is 400
+}
+
+// Shapes are the three loads of docs/performance.md.
+func Shapes() []Shape {
+	return []Shape{
+		{Name: "1 sender, one in flight", Senders: 1, Window: 1},
+		{Name: "64 senders, one in flight", Senders: 64, Window: 1},
+		{Name: "64 senders, 32 in flight", Senders: 64, Window: 32},
+	}
+}
+
+// Length says when a measurement ends: after Messages when that is set, else after For. Warmup comes before and is not
+// counted.
+type Length struct {
+	Warmup, For time.Duration
+	Messages    int
+}
+
+// Measured is what the generator saw.
+type Measured struct {
+	Messages int     `json:"messages"`
+	Seconds  float64 `json:"seconds"`
+	PerS     float64 `json:"messages_per_s"`
+	P50MS    float64 `json:"p50_ms"`
+	P99MS    float64 `json:"p99_ms"`
+}
+
+// patience bounds the wait for what is in flight when a measurement ends, and for a registration.
+const patience = 30 * time.Second
+
+// generator is one measurement in progress.
+type generator struct {
+	shape   Shape
+	to      string
+	senders []*sender
+	reader  *webSocket
+	stop    atomic.Bool
+	begun   atomic.Bool // counting
+	stats   histogram
+	done    atomic.Int64 // messages finished since counting began
+	limit   int64        // 0 without one
+	reached chan struct{}
+	once    sync.Once
+}
+
+// sender is one connection with its window.
+type sender struct {
+	ws    *webSocket
+	free  chan int // places of the window
+	slots []slot
+}
+
+// slot is one place: when its message left and which of the two halves have come.
+type slot struct {
+	sentNS atomic.Int64
+	halves atomic.Uint32
+}
+
+const (
+	halfCopy = 1 // the hub answered
+	halfRead = 2 // the reader has it
+)
+
+// Generate drives a target and measures. begin and end, if not nil, are called where counting begins and ends.
+func Generate(ctx context.Context, t Target, s Shape, l Length, begin, end func()) (Measured, error) {
+	if s.Bytes == 0 {
+		s.Bytes = 400
+	}
+	g := &generator{shape: s, to: t.To, limit: int64(l.Messages), reached: make(chan struct{})}
+	defer g.close()
+	if err := g.connect(ctx, t); err != nil {
+		return Measured{}, err
+	}
+	run, ctx := errgroup.WithContext(ctx)
+	run.Go(g.read)
+	for i, s := range g.senders {
+		run.Go(func() error { return g.copies(i, s) })
+		run.Go(func() error { return g.send(ctx, i, s) })
+	}
+	var m Measured
+	run.Go(func() error {
+		defer g.close() // ends the readers
+		var err error
+		m, err = g.measure(ctx, l, begin, end)
+		if err != nil {
+			return err
+		}
+		return g.drain(ctx)
+	})
+	err := run.Wait()
+	if errors.Is(err, errFinished) {
+		err = nil
+	}
+	return m, err
+}
+
+// errFinished ends the readers of a measurement that is over.
+var errFinished = errors.New("the measurement is over")
+
+func (g *generator) connect(ctx context.Context, t Target) (err error) {
+	if g.reader, err = register(ctx, t.Reader, ReaderSeat); err != nil {
+		return fmt.Errorf("reader: %w", err)
+	}
+	for i := range g.shape.Senders {
+		ws, err := register(ctx, t.Senders, senderName(i))
+		if err != nil {
+			return fmt.Errorf("sender %d: %w", i, err)
+		}
+		s := &sender{ws: ws, free: make(chan int, g.shape.Window), slots: make([]slot, g.shape.Window)}
+		for place := range g.shape.Window {
+			s.free <- place
+		}
+		g.senders = append(g.senders, s)
+	}
+	return nil
+}
+
+func senderName(i int) string { return "bench/s" + strconv.Itoa(i) }
+
+// register connects and waits until the hub tells that the name is online.
+func register(ctx context.Context, addr, name string) (*webSocket, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	ws, err := dialWebSocket(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { ws.close() })
+	defer stop()
+	hello := []byte(`{"sender":"` + name + `","target":"System","type":"heartbeat","payload":"online","wake_capability":"direct"}`)
+	if err := errors.Join(ws.write(hello), ws.flush()); err != nil {
+		return nil, errors.Join(err, ws.close())
+	}
+	var buf []byte
+	for {
+		if buf, err = ws.read(buf); err != nil {
+			return nil, errors.Join(err, ws.close())
+		}
+		var f struct {
+			Type  string `json:"type"`
+			Agent any    `json:"agent"`
+		}
+		if err := wire.UnmarshalLax(buf, &f); err != nil {
+			return nil, errors.Join(err, ws.close())
+		}
+		if f.Type == string(wire.TypePresenceUpdate) && f.Agent == name {
+			return ws, nil
+		}
+	}
+}
+
+// send keeps the window full until it is told to stop.
+func (g *generator) send(ctx context.Context, number int, s *sender) error {
+	head := []byte(`{"sender":"` + senderName(number) + `","target":"` + g.to + `","type":"chat","client_msg_id":"` + strconv.Itoa(number) + `.`)
+	var frame []byte
+	for n := uint64(0); !g.stop.Load(); n++ {
+		place, err := s.place(ctx)
+		if err != nil {
+			return nil // the end of the run is told elsewhere
+		}
+		frame = fill(append(frame[:0], head...), place, n, g.shape.Bytes)
+		s.slots[place].sentNS.Store(time.Now().UnixNano())
+		if err := s.ws.write(frame); err != nil {
+			return g.ended(err)
+		}
+	}
+	return g.ended(s.ws.flush())
+}
+
+// place is a free place of the window. What is written leaves before waiting for one.
+func (s *sender) place(ctx context.Context) (int, error) {
+	select {
+	case place := <-s.free:
+		return place, nil
+	default:
+	}
+	if err := s.ws.flush(); err != nil {
+		return 0, err
+	}
+	select {
+	case place := <-s.free:
+		return place, nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// fill completes a frame: the rest of the id, a timestamp, and a payload up to the size.
+func fill(frame []byte, place int, n uint64, size int) []byte {
+	frame = strconv.AppendInt(frame, int64(place), 10)
+	frame = append(frame, '.')
+	frame = strconv.AppendUint(frame, n, 10)
+	frame = append(frame, `","payload":"`...)
+	for len(frame) < size-2 {
+		frame = append(frame, 'x')
+	}
+	return append(frame, `"}`...)
+}
+
+// copies takes the hub's answers of one sender.
+func (g *generator) copies(number int, s *sender) error {
+	var buf []byte
+	var err error
+	for {
+		if buf, err = s.ws.read(buf); err != nil {
+			return g.ended(err)
+		}
+		from, place, ok := idOf(buf)
+		switch {
+		case ok && from == number && place < len(s.slots):
+			g.half(s, place, halfCopy)
+		case bytes.Contains(buf, []byte(`"type":"error"`)):
+			return fmt.Errorf("the hub refused a message: %s", buf)
+		}
+	}
+}
+
+// read is the reader: it acknowledges each message.
+func (g *generator) read() error {
+	ack := []byte(`{"sender":"` + ReaderSeat + `","target":"System","type":"ack","payload":"","seq":`)
+	var buf, out []byte
+	var err error
+	for {
+		if buf, err = g.reader.read(buf); err != nil {
+			return g.ended(err)
+		}
+		from, place, ok := idOf(buf)
+		if !ok {
+			continue
+		}
+		seq, ok := numberAfter(buf, []byte(`"seq":`))
+		if !ok || from >= len(g.senders) || place >= len(g.senders[from].slots) {
+			return fmt.Errorf("the reader got a message nobody sent: %s", buf)
+		}
+		out = append(strconv.AppendUint(append(out[:0], ack...), seq, 10), '}')
+		if err := g.reader.write(out); err != nil {
+			return g.ended(err)
+		}
+		if g.reader.idle() {
+			if err := g.reader.flush(); err != nil {
+				return g.ended(err)
+			}
+		}
+		g.half(g.senders[from], place, halfRead)
+	}
+}
+
+// half notes one of the two halves of a message; with the second its place is free.
+func (g *generator) half(s *sender, place int, half uint32) {
+	sl := &s.slots[place]
+	if sl.halves.Or(half)|half != halfCopy|halfRead {
+		return
+	}
+	sl.halves.Store(0)
+	if g.begun.Load() {
+		g.stats.add(time.Duration(time.Now().UnixNano() - sl.sentNS.Load()))
+		if done := g.done.Add(1); g.limit > 0 && done >= g.limit {
+			g.once.Do(func() { close(g.reached) })
+		}
+	}
+	s.free <- place
+}
+
+// measure lets the load run for its length.
+func (g *generator) measure(ctx context.Context, l Length, begin, end func()) (Measured, error) {
+	defer g.stop.Store(true)
+	if err := after(ctx, l.Warmup, nil); err != nil {
+		return Measured{}, err
+	}
+	call(begin)
+	start := time.Now()
+	g.begun.Store(true)
+	span := l.For
+	if g.limit > 0 {
+		span = 0
+	}
+	err := after(ctx, span, g.reached)
+	g.begun.Store(false)
+	took := time.Since(start).Seconds()
+	call(end)
+	n := g.done.Load()
+	return Measured{
+		Messages: int(n), Seconds: took, PerS: float64(n) / took,
+		P50MS: ms(g.stats.quantile(0.5)), P99MS: ms(g.stats.quantile(0.99)),
+	}, err
+}
+
+func call(fn func()) {
+	if fn != nil {
+		fn()
+	}
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// after waits for a span of the load, or, with a span of 0, for reached alone.
+func after(ctx context.Context, span time.Duration, reached <-chan struct{}) error {
+	var over <-chan time.Time
+	if span > 0 || reached == nil {
+		timer := time.NewTimer(span)
+		defer timer.Stop()
+		over = timer.C
+	}
+	select {
+	case <-over:
+		return nil
+	case <-reached:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// drain takes every place back: afterwards nothing is in flight.
+func (g *generator) drain(ctx context.Context) error {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for i, s := range g.senders {
+		for n := range s.slots {
+			select {
+			case <-s.free:
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-timer.C:
+				return fmt.Errorf("sender %d: %d messages never came back", i, len(s.slots)-n)
+			}
+		}
+	}
+	return errFinished
+}
+
+// ended hides the errors that closing the sockets at the end makes.
+func (g *generator) ended(err error) error {
+	if g.stop.Load() {
+		return nil
+	}
+	return err
+}
+
+func (g *generator) close() {
+	if g.reader != nil {
+		g.reader.close()
+	}
+	for _, s := range g.senders {
+		s.ws.close()
+	}
+}
+
+// idOf finds sender and place in a message's client_msg_id, which is "SENDER.PLACE.NUMBER".
+func idOf(frame []byte) (from, place int, ok bool) {
+	i := bytes.Index(frame, []byte(`"client_msg_id":"`))
+	if i < 0 {
+		return 0, 0, false
+	}
+	rest := frame[i+len(`"client_msg_id":"`):]
+	a, rest, ok := digits(rest)
+	if !ok || len(rest) == 0 || rest[0] != '.' {
+		return 0, 0, false
+	}
+	b, _, ok := digits(rest[1:])
+	return int(a), int(b), ok
+}
+
+func numberAfter(frame, mark []byte) (uint64, bool) {
+	i := bytes.Index(frame, mark)
+	if i < 0 {
+		return 0, false
+	}
+	n, _, ok := digits(frame[i+len(mark):])
+	return n, ok
+}
+
+func digits(text []byte) (n uint64, rest []byte, ok bool) {
+	for len(text) > 0 && text[0] >= '0' && text[0] <= '9' {
+		n = n*10 + uint64(text[0]-'0')
+		text, ok = text[1:], true
+	}
+	return n, text, ok
+}

@@ -1,0 +1,140 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"fleetrelay/testenv/skeleton"
+)
+
+// TestMain is the skeleton's process as well.
+func TestMain(m *testing.M) {
+	if os.Getenv("LOAD_SKELETON") == "1" {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		os.Exit(skeleton.Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func bareSkeleton(hops int) *Skeleton {
+	return &Skeleton{Command: []string{os.Args[0]}, Env: []string{"LOAD_SKELETON=1"}, Hops: hops}
+}
+
+// TestSkeleton loads the bare pipeline in its own processes with both numbers of hops and all shapes.
+func TestSkeleton(t *testing.T) {
+	for _, hops := range []int{1, 2} {
+		t.Run(fmt.Sprintf("%d hops", hops), func(t *testing.T) {
+			c, err := Compare(t.Context(), Options{
+				Subject: bareSkeleton(hops), Yardstick: bareSkeleton(hops), Pairs: 1, Length: Length{Messages: 500}, Dir: t.TempDir(),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var text, line bytes.Buffer
+			if err := c.WriteText(&text); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.WriteJSON(&line); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("\n%s", text.String())
+			if len(c.Rows) != 3 || strings.Count(text.String(), "\n") != 7 || !strings.Contains(line.String(), `"throughput_ratio"`) {
+				t.Errorf("table:\n%s%s", text.String(), line.String())
+			}
+			for _, row := range c.Rows {
+				if s := row.Subject[0]; s.Messages < 500 || s.PerS <= 0 || s.P50MS <= 0 || s.P99MS < s.P50MS || row.Ratio.Median <= 0 {
+					t.Errorf("%s: %+v", row.Shape, row)
+				}
+			}
+		})
+	}
+}
+
+// TestALostMessageIsNoMeasurement holds that the generator does not report figures of a hub that swallows messages: the
+// reader listens at another hub than the one it is sent to.
+func TestALostMessageIsNoMeasurement(t *testing.T) {
+	a, b := bareSkeleton(1), bareSkeleton(1)
+	for _, s := range []*Skeleton{a, b} {
+		t.Cleanup(func() {
+			if err := s.Stop(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	ta, err := a.Start(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tb, err := b.Start(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	ta.Reader = tb.Reader
+	if m, err := Generate(ctx, ta, Shape{Senders: 1, Window: 1}, Length{Messages: 10}, nil, nil); err == nil {
+		t.Errorf("measured %+v", m)
+	}
+}
+
+func TestFrames(t *testing.T) {
+	frame := fill([]byte(`{"client_msg_id":"7.`), 31, 123456, 400)
+	if len(frame) != 400 {
+		t.Errorf("%d bytes, want 400", len(frame))
+	}
+	if from, place, ok := idOf(frame); from != 7 || place != 31 || !ok {
+		t.Errorf("idOf: %d, %d, %v", from, place, ok)
+	}
+	for _, text := range []string{``, `{"client_msg_id":"x"}`, `{"client_msg_id":"7"}`, `{"client_msg_id":"7.`, `{"client_msg_id":"7.x"}`} {
+		if _, _, ok := idOf([]byte(text)); ok {
+			t.Errorf("idOf(%s) found one", text)
+		}
+	}
+	if n, ok := numberAfter([]byte(`{"a":1,"seq":42}`), []byte(`"seq":`)); n != 42 || !ok {
+		t.Errorf("numberAfter: %d, %v", n, ok)
+	}
+}
+
+func TestHistogram(t *testing.T) {
+	var h histogram
+	if h.quantile(0.5) != 0 {
+		t.Error("an empty histogram has a median")
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 100_000 {
+		h.add(time.Duration(rng.Int64N(int64(10 * time.Millisecond))))
+	}
+	for _, q := range []float64{0.01, 0.5, 0.99} {
+		want := q * 10
+		if got := ms(h.quantile(q)); got < want*0.94 || got > want*1.06 {
+			t.Errorf("quantile %v is %v ms, want about %v", q, got, want)
+		}
+	}
+	for ns := uint64(1); ns < 1<<60; ns = ns*5/4 + 1 {
+		b := bucketOf(ns)
+		if low, next := lower(b), lower(b+1); uint64(low) > ns || uint64(next) <= ns {
+			t.Fatalf("%d ns is in the bucket from %d to %d", ns, low, next)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	u := UsageOf([]int{os.Getpid()})
+	if _, err := os.Stat("/proc/self/stat"); err == nil && u.RSS < 1<<20 {
+		t.Errorf("this process uses %+v", u)
+	}
+	if rate, err := SyncRate(t.TempDir(), 20*time.Millisecond); err != nil || rate <= 0 {
+		t.Errorf("SyncRate: %v, %v", rate, err)
+	}
+}
