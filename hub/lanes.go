@@ -51,6 +51,7 @@ func (h *Hub) LaneHash(peer wire.HubID, seq uint64) (hash [32]byte, ok bool) {
 // at most maxCount, and at most maxBytes of bodies unless the first alone is
 // larger. A purged body ends a page; it cannot be owed.
 func (h *Hub) Outbox(peer wire.HubID, after uint64, maxCount, maxBytes int) ([]OutRecord, error) {
+	after = max(after, h.published.lane(peer).out.Acked)
 	if recs, ok := h.published.page(peer, after, maxCount, maxBytes); ok {
 		return recs, nil
 	}
