@@ -1,0 +1,165 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+
+	"fleetrelay/hub/wire"
+)
+
+// Paths of the admin socket.
+const (
+	pathStatus = "/status"
+	pathPeers  = "/peers"
+	pathTokens = "/tokens"
+	pathSend   = "/send"
+	pathPurge  = "/purge"
+	pathWatch  = "/watch"
+	pathExport = "/export"
+)
+
+// maxAdminBody bounds a request on the admin socket: the largest frame and room for its wrapping.
+const maxAdminBody = maxFrame + 64<<10
+
+type userKey struct{}
+
+// adminHandler answers the admin socket. Every operation acts as the user at the other end.
+func (n *Node) adminHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+pathStatus, answer(func(ctx context.Context, _ Empty) (Status, error) { return n.Status(ctx) }))
+	mux.HandleFunc("POST "+pathPeers, answer(n.addPeer))
+	mux.HandleFunc("GET "+pathTokens, answer(n.tokens))
+	mux.HandleFunc("POST "+pathTokens, answer(n.createToken))
+	mux.HandleFunc("DELETE "+pathTokens+"/{id}", n.revokeToken)
+	mux.HandleFunc("POST "+pathSend, answer(n.send))
+	mux.HandleFunc("POST "+pathPurge, answer(n.purge))
+	mux.HandleFunc("GET "+pathWatch, n.watch)
+	mux.HandleFunc("GET "+pathExport, n.export)
+	return mux
+}
+
+// withUser is an http.Server's ConnContext: it remembers who connected.
+func withUser(ctx context.Context, c net.Conn) context.Context {
+	who := socketUser(c)
+	if _, offline := c.(memoryConn); offline {
+		who = ProcessUser()
+	}
+	return context.WithValue(ctx, userKey{}, who)
+}
+
+// userOf is the user of a request; the connection's, never the request's own word.
+func userOf(ctx context.Context) string {
+	who, ok := ctx.Value(userKey{}).(string)
+	if !ok || who == "" {
+		return "unknown"
+	}
+	return who
+}
+
+// answer makes a handler of a function from a JSON request to a JSON answer.
+func answer[In, Out any](fn func(context.Context, In) (Out, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var in In
+		if r.Method == http.MethodPost {
+			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAdminBody))
+			if err == nil {
+				err = wire.Unmarshal(body, &in)
+			}
+			if err != nil {
+				refuse(w, &Refusal{Reason: wire.ReasonMalformedJSON, Text: "the request is not what this operation takes", Next: "use a fleet command of this node's version", Err: err})
+				return
+			}
+		}
+		out, err := fn(r.Context(), in)
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		reply(w, http.StatusOK, out)
+	}
+}
+
+func reply(w http.ResponseWriter, status int, v any) {
+	b, err := wire.Marshal(v)
+	if err != nil {
+		http.Error(w, string(wire.ReasonInternalError), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	// A failed write means that the command has gone; it knows.
+	_, _ = w.Write(b)
+}
+
+func refuse(w http.ResponseWriter, err error) {
+	r := Explain(err)
+	text := r.Text
+	if r.Err != nil {
+		text += ": " + r.Err.Error() // the operator's own socket: the cause is theirs to see
+	}
+	reply(w, http.StatusUnprocessableEntity, failure{Reason: string(r.Reason), Text: text, Next: r.Next})
+}
+
+func (n *Node) revokeToken(w http.ResponseWriter, r *http.Request) {
+	answer(func(ctx context.Context, _ Empty) (Empty, error) {
+		return Empty{}, n.endToken(ctx, r.PathValue("id"))
+	})(w, r)
+}
+
+// lines writes a stream of JSON lines and, when it came to its end, says so in the trailer.
+type lines struct {
+	w     http.ResponseWriter
+	flush bool
+}
+
+func startLines(w http.ResponseWriter, flush bool) *lines {
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("Trailer", endOfStream)
+	w.WriteHeader(http.StatusOK)
+	l := &lines{w: w, flush: flush}
+	l.sync()
+	return l
+}
+
+func (l *lines) put(v any) error {
+	b, err := wire.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if _, err := l.w.Write(append(b, '\n')); err != nil {
+		return err
+	}
+	if l.flush {
+		l.sync()
+	}
+	return nil
+}
+
+func (l *lines) sync() {
+	if f, ok := l.w.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+func (l *lines) end() { l.w.Header().Set(endOfStream, "yes") }
+
+func (n *Node) export(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	from, ferr := strconv.ParseUint(q.Get("from"), 10, 64)
+	to, terr := strconv.ParseUint(q.Get("to"), 10, 64)
+	if err := errors.Join(ferr, terr); err != nil {
+		refuse(w, &Refusal{Reason: wire.ReasonMalformedFrame, Text: "from and to are numbers", Next: "fleet journal export --help", Err: err})
+		return
+	}
+	l := startLines(w, false)
+	err := exportEvents(r.Context(), n.store, from, to, q.Get("bodies") == "true", l.put)
+	if err != nil {
+		n.log.Warn("export cut short", "error", err)
+		return
+	}
+	l.end()
+}

@@ -1,0 +1,199 @@
+package node
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"fleetrelay/hub/wire"
+)
+
+// Client runs admin operations on one node, serving or stopped; see Connect. It is safe for concurrent use.
+type Client struct {
+	// Running says that the node serves; false means that this process has its folder open.
+	Running bool
+
+	http  http.Client
+	close func() error
+}
+
+// Connect reaches the node in o.Dir: through its admin socket if it serves, else by opening its folder here, which
+// keeps it from being started until Close. The errors are those of Open.
+func Connect(ctx context.Context, o Options) (*Client, error) {
+	c, err := Running(ctx, o.Dir)
+	if err == nil || ReasonOf(err) != wire.ReasonNotRunning {
+		return c, err
+	}
+	n, err := Open(o)
+	if err != nil {
+		return nil, err
+	}
+	return n.offline(), nil
+}
+
+// Running reaches the node in dir if it serves; the reason is not_running otherwise.
+func Running(ctx context.Context, dir string) (*Client, error) {
+	probe, err := dialAdmin(ctx, dir)
+	if errors.Is(err, errNotRunning) {
+		return nil, &Refusal{Reason: wire.ReasonNotRunning, Text: "no node serves " + dir, Next: "fleet serve --dir " + dir}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := probe.Close(); err != nil {
+		return nil, err
+	}
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialAdmin(ctx, dir) }}
+	return newClient(true, transport, func() error { return nil }), nil
+}
+
+func newClient(running bool, transport *http.Transport, end func() error) *Client {
+	c := &Client{Running: running, http: http.Client{Transport: transport}}
+	c.close = func() error {
+		transport.CloseIdleConnections()
+		return end()
+	}
+	return c
+}
+
+// Close ends the connection, and the node if this process opened it.
+func (c *Client) Close() error { return c.close() }
+
+// Status asks what the node is and does.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	return ask[Status](ctx, c, http.MethodGet, pathStatus, nil)
+}
+
+// AddPeer approves a peer.
+func (c *Client) AddPeer(ctx context.Context, p Peer) (PeerStatus, error) {
+	return ask[PeerStatus](ctx, c, http.MethodPost, pathPeers, p)
+}
+
+// CreateToken makes an agent token; the answer is the only place that ever shows it.
+func (c *Client) CreateToken(ctx context.Context, seat string) (Token, error) {
+	return ask[Token](ctx, c, http.MethodPost, pathTokens, TokenRequest{Seat: seat})
+}
+
+// Tokens lists the agent tokens.
+func (c *Client) Tokens(ctx context.Context) (Tokens, error) {
+	return ask[Tokens](ctx, c, http.MethodGet, pathTokens, nil)
+}
+
+// RevokeToken ends a token and every socket that used it.
+func (c *Client) RevokeToken(ctx context.Context, id string) error {
+	_, err := ask[Empty](ctx, c, http.MethodDelete, pathTokens+"/"+url.PathEscape(id), nil)
+	return err
+}
+
+// Send sends one chat; it returns once the chat is durable.
+func (c *Client) Send(ctx context.Context, r SendRequest) (Sent, error) {
+	return ask[Sent](ctx, c, http.MethodPost, pathSend, r)
+}
+
+// Purge removes one body.
+func (c *Client) Purge(ctx context.Context, r PurgeRequest) error {
+	_, err := ask[Empty](ctx, c, http.MethodPost, pathPurge, r)
+	return err
+}
+
+// Watch hands each line of what a seat gets and gives to line, until ctx ends or the node stops.
+func (c *Client) Watch(ctx context.Context, seat string, line func([]byte) error) error {
+	err := c.stream(ctx, pathWatch+"?"+url.Values{"seat": {seat}}.Encode(), line)
+	if ctx.Err() != nil {
+		return nil // the caller had enough
+	}
+	return err
+}
+
+// Export hands the journal's events from..to (0: to the end), one JSON object a line, to line.
+func (c *Client) Export(ctx context.Context, from, to uint64, bodies bool, line func([]byte) error) error {
+	q := url.Values{"from": {strconv.FormatUint(from, 10)}, "to": {strconv.FormatUint(to, 10)}, "bodies": {strconv.FormatBool(bodies)}}
+	return c.stream(ctx, pathExport+"?"+q.Encode(), line)
+}
+
+func ask[T any](ctx context.Context, c *Client, method, path string, in any) (T, error) {
+	var out T
+	var body io.Reader
+	if in != nil {
+		b, err := wire.Marshal(in)
+		if err != nil {
+			return out, err
+		}
+		body = bytes.NewReader(b)
+	}
+	resp, err := c.do(ctx, method, path, body)
+	if err != nil {
+		return out, err
+	}
+	answer, err := io.ReadAll(resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		return out, err
+	}
+	return out, wire.UnmarshalLax(answer, &out)
+}
+
+// do sends one request and turns an unsuccessful answer into its refusal.
+func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://admin"+path, body)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil || resp.StatusCode == http.StatusOK {
+		return resp, err
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		return nil, err
+	}
+	var f failure
+	if err := wire.UnmarshalLax(text, &f); err != nil {
+		return nil, err
+	}
+	return nil, &Refusal{Reason: reasonOfPeer(f.Reason), Text: f.Text, Next: f.Next}
+}
+
+// reasonOfPeer takes a word over the admin socket. A node of another build may know more words than this one.
+func reasonOfPeer(word string) wire.Reason { return wire.Reason(word) }
+
+// endOfStream is the trailer that tells a whole stream from one that a dying node cut short.
+const endOfStream = "Fleet-Complete"
+
+// errCutShort: the node went away in the middle of an answer.
+var errCutShort = &Refusal{Reason: wire.ReasonNotRunning, Text: "the node went away in the middle of its answer", Next: "fleet status"}
+
+func (c *Client) stream(ctx context.Context, path string, line func([]byte) error) error {
+	resp, err := c.do(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	err = eachLine(resp.Body, line)
+	if err == nil && resp.Trailer.Get(endOfStream) == "" {
+		err = errCutShort
+	}
+	return errors.Join(err, resp.Body.Close())
+}
+
+func eachLine(r io.Reader, line func([]byte) error) error {
+	br := bufio.NewReaderSize(r, 64<<10)
+	for {
+		text, err := br.ReadBytes('\n')
+		if len(text) > 0 && err == nil {
+			if lerr := line(text); lerr != nil {
+				return lerr
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return errors.Join(errCutShort, err)
+		}
+	}
+}

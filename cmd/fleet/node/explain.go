@@ -1,0 +1,66 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"fleetrelay/certs"
+	"fleetrelay/federation"
+	"fleetrelay/hub"
+	"fleetrelay/hub/journal"
+	"fleetrelay/hub/wire"
+)
+
+// Explain makes a refusal of any error of a node: the reason its package gave, or internal_error. The sentence and
+// the next step come from the error where it has better ones than the list of reasons.
+func Explain(err error) *Refusal {
+	if r, ok := errors.AsType[*Refusal](err); ok {
+		return r
+	}
+	if e, ok := errors.AsType[*journal.Error](err); ok {
+		return fill(&Refusal{Reason: e.Reason, Next: e.Next, Err: err})
+	}
+	if e, ok := errors.AsType[*hub.Error](err); ok {
+		return fill(&Refusal{Reason: e.Reason, Text: e.Text, Next: e.Next})
+	}
+	if e, ok := errors.AsType[*federation.Refusal](err); ok {
+		return fill(&Refusal{Reason: e.Reason, Text: e.Text})
+	}
+	if e, ok := errors.AsType[*wire.FrameError](err); ok {
+		return fill(&Refusal{Reason: e.Reason, Text: e.Text})
+	}
+	return fill(explainFiles(err))
+}
+
+// explainFiles gives the reasons of errors that come from files and the end of a wait.
+func explainFiles(err error) *Refusal {
+	r := &Refusal{Reason: wire.ReasonInternalError, Err: err}
+	switch {
+	case errors.Is(err, certs.ErrMissing), errors.Is(err, fs.ErrNotExist):
+		r.Reason = wire.ReasonStoreMissing
+		r.Text = "part of the node's folder is missing"
+	case errors.Is(err, certs.ErrKeyTooOpen):
+		r.Reason = wire.ReasonInvalidConfig
+		r.Text, r.Next = "others can read the node's key", "chmod 600 identity/key.pem in the node's folder, and make a new identity if somebody may have read it"
+	case errors.Is(err, certs.ErrDamaged), errors.Is(err, certs.ErrHubID):
+		r.Reason = wire.ReasonInvalidConfig
+		r.Text, r.Next = "the node's identity cannot be used", "restore the folder identity from a backup"
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		r.Reason = wire.ReasonNotRunning
+		r.Text, r.Next = "the node did not answer before the wait ended", "fleet status"
+	}
+	return r
+}
+
+// fill adds what the list of reasons says where the error itself said nothing.
+func fill(r *Refusal) *Refusal {
+	info, _ := wire.Explain(r.Reason)
+	if r.Text == "" {
+		r.Text = info.Meaning
+	}
+	if r.Next == "" {
+		r.Next = info.Next
+	}
+	return r
+}

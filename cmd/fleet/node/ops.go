@@ -1,0 +1,174 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+
+	"fleetrelay/certs"
+	"fleetrelay/federation"
+	"fleetrelay/hub"
+	"fleetrelay/hub/wire"
+)
+
+// Status reports what the node is and does, as of the last synced turn.
+func (n *Node) Status(ctx context.Context) (Status, error) {
+	h, err := n.hub.Status(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	out := Status{
+		Hub: n.cfg.Hub, Version: n.o.Version, Dir: n.dir, Pin: n.identity.Pin().String(),
+		CertificateEnds: n.identity.NotAfter().UnixMicro(), Agents: n.cfg.Agents, AgentsTLS: n.cfg.AgentsTLS.Cert != "", Links: n.cfg.Links,
+		Epoch: h.Epoch, EpochID: h.EpochID, HeadSeq: h.Head, Online: len(h.Online), Sockets: h.Sockets, Watchers: int(n.watchers.Load()),
+		Secured: h.Secured, PrivateDirected: h.PrivateDirected, PendingReceipts: h.PendingReceipts, Peers: []PeerStatus{},
+		Journal: JournalUse{BytesWritten: h.Journal.BytesWritten, Syncs: h.Journal.Syncs, DiskBytes: h.Journal.DiskBytes},
+	}
+	if s := n.serving.Load(); s != nil {
+		out.Running, out.PID, out.SinceUS = true, os.Getpid(), s.since.UnixMicro()
+		out.Agents, out.Links = s.agents.Addr().String(), s.links.LocalAddr().String()
+	}
+	for _, p := range n.hub.Trust().Peers() {
+		out.Peers = append(out.Peers, n.peer(p))
+	}
+	return out, nil
+}
+
+// peer describes one peer with its synced lanes and its link.
+func (n *Node) peer(p federation.Peer) PeerStatus {
+	lane := n.hub.LaneOut(p.Hub)
+	row := PeerStatus{
+		Hub: string(p.Hub), Endpoint: p.Endpoint, By: p.By, User: p.User, AddedUS: p.AddedUS,
+		OutHead: lane.Head, OutAcked: lane.Acked, In: n.hub.LaneIn(p.Hub).Seq,
+	}
+	for _, pin := range p.Pins {
+		row.Pins = append(row.Pins, certs.Pin(pin).String())
+	}
+	for _, pattern := range p.MayReach {
+		row.MayReach = append(row.MayReach, pattern.String())
+	}
+	if s := n.serving.Load(); s != nil {
+		for _, l := range s.relay.Links() {
+			if l.Peer == p.Hub {
+				row.Link, row.LinkPath, row.LinkSince, row.LinkReason = string(l.State), l.Path, l.SinceUS, string(l.LastReason)
+			}
+		}
+	}
+	return row
+}
+
+// Next steps of a refused `fleet peer add`.
+const nextPeer = "fleet peer add --help shows an example"
+
+func (n *Node) addPeer(ctx context.Context, in Peer) (PeerStatus, error) {
+	p, err := parsePeer(in)
+	if err != nil {
+		return PeerStatus{}, err
+	}
+	p.User, p.AddedUS = userOf(ctx), n.o.Now().UnixMicro()
+	if err := n.hub.AddPeer(ctx, p); err != nil {
+		return PeerStatus{}, err
+	}
+	return n.peer(p), nil
+}
+
+func parsePeer(in Peer) (federation.Peer, error) {
+	bad := func(reason wire.Reason, text string, args ...any) error {
+		return &Refusal{Reason: reason, Text: fmt.Sprintf(text, args...), Next: nextPeer}
+	}
+	id, err := wire.ParseHubID(in.Hub)
+	if err != nil {
+		return federation.Peer{}, bad(wire.ReasonInvalidHubID, "%q is no hub id", in.Hub)
+	}
+	if _, port, err := net.SplitHostPort(in.Endpoint); err != nil || !portNumber(port) {
+		return federation.Peer{}, bad(wire.ReasonInvalidAddress, "the endpoint %q is not HOST:PORT", in.Endpoint)
+	}
+	if in.By == "" {
+		return federation.Peer{}, bad(wire.ReasonInvalidConfig, "nobody approves: --by NAME says who compared the pin")
+	}
+	p := federation.Peer{Hub: id, Endpoint: in.Endpoint, By: in.By}
+	for _, text := range in.Pins {
+		pin, err := certs.ParsePin(text)
+		if err != nil {
+			return federation.Peer{}, &Refusal{Reason: wire.ReasonInvalidPin, Text: fmt.Sprintf("%q is no pin", text), Next: "on the other hub: fleet status", Err: err}
+		}
+		p.Pins = append(p.Pins, pin)
+	}
+	for _, text := range in.MayReach {
+		pattern, err := wire.ParsePattern(text)
+		if err != nil {
+			return federation.Peer{}, bad(wire.ReasonInvalidPattern, "%q is no pattern: PROJECT/SEAT or NAME, where * and ? stay within one part", text)
+		}
+		p.MayReach = append(p.MayReach, pattern)
+	}
+	return p, nil
+}
+
+func portNumber(s string) bool {
+	p, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && p > 0
+}
+
+func (n *Node) tokens(ctx context.Context, _ Empty) (Tokens, error) {
+	list, err := n.hub.Tokens(ctx)
+	out := Tokens{Tokens: []Token{}}
+	for _, t := range list {
+		out.Tokens = append(out.Tokens, Token{ID: t.ID, Seat: t.Seat, By: t.By, CreatedUS: t.CreatedUS})
+	}
+	return out, err
+}
+
+func (n *Node) createToken(ctx context.Context, in TokenRequest) (Token, error) {
+	id, secret, err := n.hub.CreateToken(ctx, in.Seat, userOf(ctx))
+	return Token{ID: id, Seat: in.Seat, Secret: secret, By: userOf(ctx)}, err
+}
+
+// endToken revokes a token, but never opens a hub that a network can reach.
+func (n *Node) endToken(ctx context.Context, id string) error {
+	list, err := n.hub.Tokens(ctx)
+	if err != nil {
+		return err
+	}
+	if len(list) == 1 && list[0].ID == id && n.serving.Load() != nil && !loopback(n.cfg.Agents) {
+		return &Refusal{
+			Reason: wire.ReasonOpenHubNotLoopback, Text: "this is the last token, and without one the hub would be open to the network on " + n.cfg.Agents,
+			Next: "create the token that replaces it first: fleet agent token create --seat PROJECT/SEAT",
+		}
+	}
+	return n.hub.RevokeToken(ctx, id, userOf(ctx))
+}
+
+func (n *Node) send(ctx context.Context, in SendRequest) (Sent, error) {
+	res, err := n.hub.Send(ctx, hub.SendRequest{
+		As: in.As, To: in.To, Text: in.Text, ClientMsgID: in.ClientMsgID, ReceiptRequested: in.Receipt, Principal: "admin:" + userOf(ctx),
+	})
+	return Sent{Seq: res.Seq, MsgID: res.MsgID, TimeUS: res.TimeUS, Dest: string(res.Dest), ClientMsgID: in.ClientMsgID}, err
+}
+
+func (n *Node) purge(ctx context.Context, in PurgeRequest) (Empty, error) {
+	return Empty{}, n.hub.PurgeBody(ctx, in.Seq, userOf(ctx), in.Why)
+}
+
+func (n *Node) watch(w http.ResponseWriter, r *http.Request) {
+	events, err := n.hub.Watch(r.Context(), r.URL.Query().Get("seat"))
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	n.watchers.Add(1)
+	defer n.watchers.Add(-1)
+	l := startLines(w, true)
+	for ev := range events {
+		if err := l.put(Watched{Sent: ev.Sent, Frame: wire.Raw(ev.Frame)}); err != nil {
+			if !errors.Is(err, context.Canceled) {
+				n.log.Debug("watcher gone", "error", err)
+			}
+			return
+		}
+	}
+	l.end()
+}
