@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fleetrelay/testenv/load"
+)
+
+func (a *app) benchCommand() *cobra.Command {
+	return groupCommand("bench", "Measure this machine: the product beside the bare pipeline, in one run",
+		a.benchHubCommand(), a.benchRelayCommand(), a.benchSettledCommand())
+}
+
+// benchFlags are what hub and relay share.
+type benchFlags struct {
+	pairs int
+	span  time.Duration
+	work  string
+}
+
+func (f *benchFlags) add(a *app, cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.pairs, "pairs", 3, "measurements of each, in turn")
+	cmd.Flags().DurationVar(&f.span, "span", 5*time.Second, "length of one measurement")
+	cmd.Flags().StringVar(&f.work, "work", "", "folder on the disk to measure (default: the temporary one)")
+	a.jsonFlag(cmd)
+}
+
+// compare measures the product with so many hops beside the pipeline with as many.
+func (a *app) compare(ctx context.Context, hops int, f benchFlags) error {
+	binary, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	c, err := load.Compare(ctx, load.Options{
+		Subject:   &load.Product{Binary: binary, Hops: hops},
+		Yardstick: &load.Skeleton{Command: []string{binary, "testing__skeleton"}, Hops: hops},
+		Pairs:     f.pairs, Length: load.Length{Warmup: time.Second, For: f.span}, Dir: f.work,
+		Progress: func(text string) { a.say("%s\n", text) },
+	})
+	if err != nil {
+		return &wanting{fmt.Sprintf("the measurement failed: %v", err)}
+	}
+	if a.json {
+		return c.WriteJSON(a.out)
+	}
+	return c.WriteText(a.out)
+}

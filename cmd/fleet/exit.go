@@ -1,0 +1,101 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"fleetrelay/cmd/fleet/node"
+	"fleetrelay/hub/wire"
+)
+
+// Exit codes.
+const (
+	exitDone    = 0
+	exitRefused = 1
+	exitUsage   = 2
+	exitJournal = 3
+	exitStore   = 4
+)
+
+// usageError is a command line that cannot be understood.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// wanting is a finished check whose answer is no; the answer itself is on standard output already.
+type wanting struct{ text string }
+
+func (e *wanting) Error() string { return e.text }
+
+// exitError is an exit code whose cause has been told already.
+type exitError struct{ code int }
+
+func (e *exitError) Error() string { return "told already" }
+
+// told turns the exit code of a program within this one into the end of the command.
+func told(code int) error {
+	if code == exitDone {
+		return nil
+	}
+	return &exitError{code}
+}
+
+// exit prints an error as people need it and returns the code scripts need.
+func (a *app) exit(cmd *cobra.Command, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	var bad *usageError
+	var no *wanting
+	var ended *exitError
+	switch {
+	case errors.As(err, &ended):
+		return ended.code
+	case errors.As(err, &bad) || !a.began:
+		a.say("fleet: %v\nnext: %s --help\n", err, cmd.CommandPath())
+		return exitUsage
+	case errors.As(err, &no):
+		a.say("fleet: %s\n", no.text)
+		return exitRefused
+	}
+	r := node.Explain(err)
+	text := r.Text
+	if r.Err != nil {
+		text += ": " + r.Err.Error()
+	}
+	a.say("fleet: %s: %s\nnext: %s\n", r.Reason, text, r.Next)
+	return exitCode(r.Reason)
+}
+
+func exitCode(reason wire.Reason) int {
+	switch reason {
+	case wire.ReasonJournalFailed:
+		return exitJournal
+	case wire.ReasonJournalRewound, wire.ReasonJournalCorrupt, wire.ReasonJournalNewerFormat, wire.ReasonWrongHub:
+		return exitStore
+	}
+	return exitRefused
+}
+
+// say writes to standard error. When that is gone nobody is left to tell.
+func (a *app) say(format string, args ...any) { _, _ = fmt.Fprintf(a.err, format, args...) }
+
+// print writes one answer: as JSON with --json, else as text.
+func (a *app) print(v any, text func(io.Writer) error) error {
+	if !a.json {
+		return text(a.out)
+	}
+	b, err := wire.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = a.out.Write(append(b, '\n'))
+	return err
+}
+
+func closeAfter(err error, c io.Closer) error { return errors.Join(err, c.Close()) }

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"fleetrelay/cmd/fleet/node"
+)
+
+// addressFlags are the listeners' addresses of init, up and serve; what is given is kept in fleet.yaml.
+type addressFlags struct{ agents, links string }
+
+func (f *addressFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.agents, "agents", "", "TCP address for agents (default "+node.DefaultAgents+")")
+	cmd.Flags().StringVar(&f.links, "links", "", "UDP address for other hubs (default "+node.DefaultLinks+")")
+}
+
+func (a *app) initCommand() *cobra.Command {
+	var hub string
+	var at addressFlags
+	cmd := &cobra.Command{
+		Use:   "init --hub ID",
+		Short: "Make a node: its key, its settings, its journal",
+		Long: `Make a node's folder: identity key and certificate, fleet.yaml, and the journal.
+
+The hub id names this node to every other hub, for good; a domain name you own is a good one.
+When the default ports are in use the next free pair is taken and printed.`,
+		Example: `  fleet init --hub hub.example.org
+  fleet init --hub hub.example.org --agents 127.0.0.1:9000 --links :9001`,
+		Args: cobra.NoArgs,
+		RunE: a.do(func(_ context.Context, _ *cobra.Command, _ []string) error {
+			made, err := a.makeNode(hub, at)
+			if err != nil {
+				return err
+			}
+			return a.print(made, func(w io.Writer) error { return writeMade(w, made) })
+		}),
+	}
+	cmd.Flags().StringVar(&hub, "hub", "", "this node's hub id, for good")
+	at.add(cmd)
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func (a *app) makeNode(hub string, at addressFlags) (node.Made, error) {
+	dir, err := a.nodeDir()
+	if err != nil {
+		return node.Made{}, err
+	}
+	if hub == "" && !node.Initialised(dir) {
+		return node.Made{}, usage("a node needs a hub id, for good: --hub %s, for example", node.ProposeHubID())
+	}
+	made, err := node.Init(node.InitOptions{Dir: dir, Hub: hub, Agents: at.agents, Links: at.links})
+	if err == nil && at == (addressFlags{}) && (made.Agents != node.DefaultAgents || made.Links != node.DefaultLinks) {
+		a.say("The default ports are in use; this node takes %s and %s.\n", made.Agents, made.Links)
+	}
+	return made, err
+}
+
+func writeMade(w io.Writer, m node.Made) error {
+	_, err := fmt.Fprintf(w, `hub     %s
+folder  %s
+pin     %s
+agents  %s
+links   %s
+`, m.Hub, m.Dir, m.Pin, m.Agents, m.Links)
+	return err
+}

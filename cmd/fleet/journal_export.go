@@ -1,0 +1,36 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) journalExportCommand() *cobra.Command {
+	var from, to uint64
+	var bodies bool
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Every event as one line of JSON",
+		Long: `Every event, oldest first, as one line of JSON. Bodies are left out unless asked for: an export then shows who sent
+what to whom, when, and the digest of what, but not what.`,
+		Example: `  fleet journal export > facts.jsonl
+  fleet journal export --from 1000 --to 2000 --bodies`,
+		Args: cobra.NoArgs,
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			w := bufio.NewWriterSize(a.out, 64<<10)
+			err := a.events(ctx, from, to, bodies, func(line []byte) error {
+				_, err := w.Write(line)
+				return err
+			})
+			return errors.Join(err, w.Flush())
+		}),
+	}
+	f := cmd.Flags()
+	f.Uint64Var(&from, "from", 1, "first event")
+	f.Uint64Var(&to, "to", 0, "last event (0: the end)")
+	f.BoolVar(&bodies, "bodies", false, "with the messages' bodies")
+	return cmd
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fleetrelay/cmd/fleet/node"
+	"fleetrelay/hub/wire"
+)
+
+func (a *app) peerShowCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "show HUB",
+		Short:   "One approved hub: who approved it, what it may reach, its link and lanes",
+		Example: `  fleet peer show partner.example`,
+		Args:    cobra.ExactArgs(1),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			return a.connect(ctx, func(c *node.Client) error {
+				s, err := c.Status(ctx)
+				if err != nil {
+					return err
+				}
+				at := slices.IndexFunc(s.Peers, func(p node.PeerStatus) bool { return p.Hub == args[0] })
+				if at < 0 {
+					return &node.Refusal{Reason: wire.ReasonUnknownPeer, Text: fmt.Sprintf("%q is no approved hub here", args[0]), Next: "fleet peer list"}
+				}
+				return a.print(s.Peers[at], func(w io.Writer) error { return writePeer(w, s.Peers[at]) })
+			})
+		}),
+	}
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func writePeer(w io.Writer, p node.PeerStatus) error {
+	link := p.Link
+	if link == "" {
+		link = "not running"
+	}
+	if p.LinkPath != "" {
+		link += " over " + p.LinkPath
+	}
+	if p.LinkSince != 0 {
+		link += " since " + clock(p.LinkSince)
+	}
+	t := table{w: w}
+	t.row("hub", p.Hub)
+	t.row("endpoint", p.Endpoint)
+	for _, pin := range p.Pins {
+		t.row("pin", pin)
+	}
+	t.row("may reach", strings.Join(p.MayReach, ", "))
+	t.row("approved", fmt.Sprintf("by %s (user %s) at %s", p.By, p.User, clock(p.AddedUS)))
+	t.row("link", link)
+	if p.LinkReason != "" {
+		t.row("last reason", p.LinkReason)
+	}
+	t.row("to send", fmt.Sprintf("%d (%d accepted, %d held there)", p.OutHead-p.OutAcked, p.OutHead, p.OutAcked))
+	t.row("received", fmt.Sprintf("%d", p.In))
+	return t.err
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"fleetrelay/cmd/fleet/node"
+	"fleetrelay/testenv/process"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"fleet": main})
+}
+
+// TestScripts runs the command line as people do. Scripts name every refusal they expect by exit code, reason word and
+// next step.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code":   codeCommand,
+			"ports":  portsCommand,
+			"occupy": occupyCommand,
+			"ready":  readyCommand,
+			"watching": func(ts *testscript.TestScript, _ bool, args []string) {
+				await(ts, args[0], func(s node.Status) bool { return s.Watchers > 0 })
+			},
+		},
+	})
+}
+
+// patience bounds every wait of these tests; a wait ends as soon as its condition holds.
+const patience = 30 * time.Second
+
+// codeCommand: `code N fleet …` runs a command and asserts its exit code.
+func codeCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N command args")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// portsCommand: `ports A B` sets the variables to free ports.
+func portsCommand(ts *testscript.TestScript, _ bool, args []string) {
+	ports, err := process.FreePorts(len(args))
+	ts.Check(err)
+	for i, name := range args {
+		ts.Setenv(name, strconv.Itoa(ports[i]))
+	}
+}
+
+// occupyCommand: `occupy tcp|udp ADDR` holds an address until the script ends.
+func occupyCommand(ts *testscript.TestScript, _ bool, args []string) {
+	if args[0] == "udp" {
+		c, err := net.ListenPacket("udp", args[1])
+		ts.Check(err)
+		ts.Defer(func() { ts.Check(c.Close()) })
+		return
+	}
+	l, err := net.Listen("tcp", args[1])
+	ts.Check(err)
+	ts.Defer(func() { ts.Check(l.Close()) })
+}
+
+// readyCommand: `ready DIR` waits until a node serves the folder.
+func readyCommand(ts *testscript.TestScript, _ bool, args []string) {
+	await(ts, args[0], func(s node.Status) bool { return s.Running })
+}
+
+var errNotYet = errors.New("the condition does not hold yet")
+
+// await waits until the status of the node that serves dir fulfils a condition.
+func await(ts *testscript.TestScript, dir string, condition func(node.Status) bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	ts.Check(process.Poll(ctx, func() error {
+		c, err := node.Running(ctx, ts.MkAbs(dir))
+		if err != nil {
+			return err
+		}
+		s, err := c.Status(ctx)
+		if err == nil && !condition(s) {
+			err = errNotYet
+		}
+		return closeAfter(err, c)
+	}))
+}

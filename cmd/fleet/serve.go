@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"fleetrelay/certs"
+	"fleetrelay/cmd/fleet/node"
+	"fleetrelay/hub/journal"
+	"fleetrelay/testenv/failpoint"
+)
+
+// serveFlags are what serve and up share.
+type serveFlags struct {
+	at        addressFlags
+	fault     string
+	failpoint string
+}
+
+func (f *serveFlags) add(a *app, cmd *cobra.Command) {
+	f.at.add(cmd)
+	a.jsonFlag(cmd)
+	cmd.Flags().StringVar(&f.fault, "testing__fault", "", "plant a fault that the checks must find")
+	cmd.Flags().StringVar(&f.failpoint, "testing__failpoint", "", "die at a named point")
+	for _, name := range []string{"testing__fault", "testing__failpoint"} {
+		cmd.Flags().Lookup(name).Hidden = true
+	}
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the node",
+		Long: `Run the node until SIGTERM or an interrupt. One line on standard output says that it is ready;
+the log is on standard error. Addresses given here are kept in fleet.yaml.`,
+		Example: `  fleet serve
+  fleet serve --agents 0.0.0.0:8876    # needs an agent token first`,
+		Args: cobra.NoArgs,
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return a.serve(ctx, f) }),
+	}
+	f.add(a, cmd)
+	return cmd
+}
+
+func (a *app) serve(ctx context.Context, f serveFlags) error {
+	overrides := map[string]any{}
+	for key, value := range map[string]string{"agents": f.at.agents, "links": f.at.links} {
+		if value != "" {
+			overrides[key] = value
+		}
+	}
+	o, err := a.options(overrides)
+	if err != nil {
+		return err
+	}
+	o.LogTo = func(c node.Log) *slog.Logger { return node.NewLogger(a.err, c) }
+	o.Fault = f.fault
+	points, err := failpoint.Parse(f.failpoint, slices.Concat(journal.Points(), certs.Points()))
+	if err != nil {
+		return usage("--testing__failpoint: %v", err)
+	}
+	o.Hook = failpoint.New(points, nil).Hit
+	n, err := node.Open(o)
+	if err != nil {
+		return err
+	}
+	if err := node.KeepAddresses(o.Dir, f.at.agents, f.at.links); err != nil {
+		return closeAfter(err, n)
+	}
+	return n.Serve(ctx, func(s node.Status) {
+		if err := a.print(s, func(w io.Writer) error { return writeReady(w, s) }); err != nil {
+			a.say("fleet: the ready line could not be written: %v\n", err)
+		}
+	})
+}
+
+func writeReady(w io.Writer, s node.Status) error {
+	scheme := "ws"
+	if s.AgentsTLS {
+		scheme = "wss"
+	}
+	_, err := fmt.Fprintf(w, "ready: hub %s, agents %s://%s, links %s\n", s.Hub, scheme, s.Agents, s.Links)
+	return err
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fleetrelay/cmd/fleet/node"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "What this node is and does now",
+		Long: `What this node is and does now: its hub id and pin (which a partner needs), addresses, who is online, and for
+each peer the link and what waits. On a stopped node the answer comes from its folder.`,
+		Example: `  fleet status
+  fleet status --json | jq .pin`,
+		Args: cobra.NoArgs,
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			return a.connect(ctx, func(c *node.Client) error {
+				s, err := c.Status(ctx)
+				if err != nil {
+					return err
+				}
+				return a.print(s, func(w io.Writer) error { return writeStatus(w, s) })
+			})
+		}),
+	}
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func writeStatus(w io.Writer, s node.Status) error {
+	state := "stopped"
+	if s.Running {
+		state = fmt.Sprintf("running since %s (pid %d)", clock(s.SinceUS), s.PID)
+	}
+	t := table{w: w}
+	t.row("hub", s.Hub)
+	t.row("state", state)
+	t.row("folder", s.Dir)
+	t.row("pin", s.Pin)
+	t.row("certificate", "ends "+clock(s.CertificateEnds))
+	t.row("agents", fmt.Sprintf("%s, tls %s, tokens %s", s.Agents, yes(s.AgentsTLS), yes(s.Secured)))
+	t.row("links", s.Links)
+	t.row("online", fmt.Sprintf("%d names, %d sockets", s.Online, s.Sockets))
+	t.row("directed", map[bool]string{true: "to their recipients only", false: "shown to everybody"}[s.PrivateDirected])
+	t.row("journal", fmt.Sprintf("%d events, epoch %d, %s on disk", s.HeadSeq, s.Epoch, bytesText(s.Journal.DiskBytes)))
+	for _, p := range s.Peers {
+		t.row("peer", peerLine(p))
+	}
+	return t.err
+}
+
+// table writes label and value lines and keeps the first error.
+type table struct {
+	w   io.Writer
+	err error
+}
+
+func (t *table) row(label, value string) {
+	if t.err == nil {
+		_, t.err = fmt.Fprintf(t.w, "%-12s %s\n", label, value)
+	}
+}
+
+func clock(us int64) string { return time.UnixMicro(us).UTC().Format("2006-01-02 15:04:05Z") }
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func bytesText(n uint64) string {
+	const kib = 1 << 10
+	switch {
+	case n >= kib*kib:
+		return fmt.Sprintf("%.1f MiB", float64(n)/kib/kib)
+	case n >= kib:
+		return fmt.Sprintf("%.1f KiB", float64(n)/kib)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
