@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 
+	"fleetrelay/hub/wire"
+
 	"github.com/cockroachdb/pebble/v2"
 )
 
@@ -19,8 +21,10 @@ type Pending struct {
 	batch *pebble.Batch
 	end   position
 	moved bool // the batch held events
-	done  bool
-	err   error
+
+	snapshot uint64 // newest SnapshotTaken after the batch
+	done     bool
+	err      error
 }
 
 // Apply writes b as one step and returns without waiting for the disk. What it wrote is readable at once and
@@ -40,13 +44,19 @@ func (s *Store) Apply(b *Batch) (*Pending, error) {
 	if err := s.opts.Hook(point); err != nil {
 		return nil, s.guard.fail(failed(err))
 	}
-	p := &Pending{store: s, batch: s.db.NewBatchWithSize(b.bytes + 64), end: s.applied, moved: len(b.events) > 0}
+	p := &Pending{store: s, batch: s.db.NewBatchWithSize(b.bytes + 64), end: s.applied, moved: len(b.events) > 0, snapshot: s.snapshot}
 	if err := s.stage(p, b); err != nil {
-		return nil, errors.Join(err, p.batch.Close())
+		err = errors.Join(err, p.batch.Close())
+		if ReasonOf(err) == wire.ReasonJournalFailed {
+			err = s.guard.fail(failed(err)) // the disk cannot even be read
+		}
+		return nil, err
 	}
 	if err := s.commit(p.batch); err != nil {
+		s.leaveEngine()
 		return nil, s.guard.fail(failed(fmt.Errorf("apply: %w", err)))
 	}
+	s.snapshot = p.snapshot
 	s.mu.Lock()
 	s.applied = p.end
 	s.mu.Unlock()
@@ -56,17 +66,33 @@ func (s *Store) Apply(b *Batch) (*Pending, error) {
 	return p, nil
 }
 
-// commit hands the batch to Pebble. Pebble panics when it cannot start a new log file, holding its own lock.
-func (s *Store) commit(batch *pebble.Batch) (err error) {
+// commit hands the batch to Pebble in the store's own goroutine: writes stall while flushes are behind, and when the
+// flushes have failed the stall never ends. Then Pebble is left behind, stuck.
+func (s *Store) commit(batch *pebble.Batch) error {
+	s.toApply <- batch
+	select {
+	case err := <-s.fromApply:
+		return errors.Join(err, s.guard.failure())
+	case <-s.guard.stopped:
+		return s.guard.failure()
+	}
+}
+
+// applier applies batches one after another until toApply is closed.
+func (s *Store) applier() {
+	for batch := range s.toApply {
+		s.fromApply <- s.applyOne(batch)
+	}
+}
+
+// applyOne turns a panic of Pebble into an error; it may hold its own locks for ever after that.
+func (s *Store) applyOne(batch *pebble.Batch) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.stuck, err = true, fmt.Errorf("storage engine: %v", r)
+			err = fmt.Errorf("storage engine: %v", r)
 		}
 	}()
-	if err := s.db.ApplyNoSyncWait(batch, pebble.Sync); err != nil {
-		return err
-	}
-	return s.guard.failure()
+	return s.db.ApplyNoSyncWait(batch, pebble.Sync)
 }
 
 // admit checks what only the caller can get wrong, and names the fail-point of this batch.
@@ -174,7 +200,7 @@ func (s *Store) stageEvent(p *Pending, ev *Event) error {
 	}
 	switch ev.Kind {
 	case KindSnapshotTaken:
-		return s.stageSnapshot(p.batch, ev)
+		return stageSnapshot(p, ev)
 	case KindBodyPurged:
 		return s.stagePurge(p.batch, ev)
 	}
@@ -194,19 +220,18 @@ func stageOp(batch *pebble.Batch, o *op) error {
 }
 
 // stageSnapshot makes this the newest snapshot; the body of the one before goes, since it can be derived again.
-func (s *Store) stageSnapshot(batch *pebble.Batch, ev *Event) error {
+func stageSnapshot(p *Pending, ev *Event) error {
 	rec, err := ParseSnapshotTaken(ev.Attrs)
 	if err != nil || !ev.HasBody || rec.UpTo >= ev.Seq {
 		return fmt.Errorf("%w: event %d: malformed snapshot up to %d", ErrBatch, ev.Seq, rec.UpTo)
 	}
-	old := s.snapshot
-	s.snapshot = ev.Seq
-	if old != 0 {
-		if err := batch.Delete(seqKey(tableBody, old), nil); err != nil {
+	if old := p.snapshot; old != 0 {
+		if err := p.batch.Delete(seqKey(tableBody, old), nil); err != nil {
 			return err
 		}
 	}
-	return batch.Set([]byte{tableSnapshot}, SeqValue(ev.Seq), nil)
+	p.snapshot = ev.Seq
+	return p.batch.Set([]byte{tableSnapshot}, SeqValue(ev.Seq), nil)
 }
 
 // stagePurge deletes a body and leaves the mark that says which tombstone did it.

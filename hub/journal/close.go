@@ -24,6 +24,7 @@ func (s *Store) Close() error {
 		}
 	}
 	close(s.guard.closing)
+	close(s.toApply)
 	errs = append(errs, s.closeEngine())
 	if s.head != nil {
 		errs = append(errs, s.head.sync(), s.head.f.Close())
@@ -44,15 +45,22 @@ func (s *Store) closeEngine() (err error) {
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			s.stuck, err = true, fmt.Errorf("storage engine: %v", r)
+			s.leaveEngine()
+			err = fmt.Errorf("storage engine: %v", r)
 		}
 	}()
 	return s.db.Close()
 }
 
+// leaveEngine gives Pebble up where it cannot be closed any more; what it still does in the background ends.
+func (s *Store) leaveEngine() {
+	s.stuck = true
+	s.guard.left.Store(true)
+}
+
 // abandon releases what a failed Open had taken, changing nothing more.
 func (s *Store) abandon() {
-	s.guard.readOnly = true
+	s.guard.readOnly.Store(true)
 	close(s.guard.closing)
 	if s.head != nil {
 		_ = s.head.f.Close() // nothing was written through it that counts

@@ -146,7 +146,11 @@ func syncDir(fsys vfs.FS, dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	sync := d.Sync
+	if own, ok := d.(guardDir); ok {
+		sync = own.trySync
+	}
+	return errors.Join(sync(), d.Close())
 }
 
 func readFile(fsys vfs.FS, path string, limit int64) ([]byte, error) {

@@ -2,7 +2,9 @@ package journal
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,23 +26,43 @@ const refusePause = 20 * time.Millisecond
 // returns from Fatalf, which Pebble does not expect: what it does next reaches no disk.
 type guard struct {
 	first    atomic.Pointer[Error]
-	readOnly bool
+	readOnly atomic.Bool
+	stopped  chan struct{} // closed by the first failure
 	closing  chan struct{} // ends the pauses
+	opening  atomic.Bool   // Pebble's Open has not returned
+	left     atomic.Bool   // Pebble is left behind: its goroutines end at their next failure
+	stuck    chan struct{} // closed when Pebble's Open cannot return any more
 	notify   func(*Error)  // called once, with the first failure
 
 	syncs, written atomic.Uint64
 }
 
 func newGuard(readOnly bool, notify func(*Error)) *guard {
-	return &guard{readOnly: readOnly, closing: make(chan struct{}), notify: notify}
+	g := &guard{stopped: make(chan struct{}), closing: make(chan struct{}), stuck: make(chan struct{}), notify: notify}
+	g.readOnly.Store(readOnly)
+	return g
 }
 
 // fail records the first failure and returns the one that counts.
 func (g *guard) fail(err *Error) *Error {
 	if g.first.CompareAndSwap(nil, err) {
+		close(g.stopped)
 		g.notify(err)
 	}
 	return g.first.Load()
+}
+
+// backgroundFailed stops the store for a write that failed in one of Pebble's goroutines. While Pebble is opening it
+// also ends that goroutine, which would otherwise try again for ever; Open is then stuck and left behind.
+func (g *guard) backgroundFailed(err error) {
+	g.fail(failed(fmt.Errorf("background write: %w", err)))
+	if g.opening.CompareAndSwap(true, false) {
+		close(g.stuck)
+		runtime.Goexit()
+	}
+	if g.left.Load() {
+		runtime.Goexit()
+	}
 }
 
 // failure is nil while the store is healthy.
@@ -53,10 +75,10 @@ func (g *guard) failure() error {
 
 // admit is asked before every operation that would change the folder.
 func (g *guard) admit() error {
-	if g.readOnly {
-		return errReadOnly
-	}
 	if g.first.Load() == nil {
+		if g.readOnly.Load() {
+			return errReadOnly
+		}
 		return nil
 	}
 	pause := time.NewTimer(refusePause)
@@ -107,7 +129,11 @@ func (f guardFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 	if err := f.beforeMarker(name); err != nil {
 		return nil, err
 	}
-	return f.file(func() (vfs.File, error) { return f.FS.Create(name, c) })
+	create := func() (vfs.File, error) { return f.FS.Create(name, c) }
+	if isLog(name) {
+		return f.log(create)
+	}
+	return f.file(create)
 }
 
 func (f guardFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
@@ -115,17 +141,34 @@ func (f guardFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs
 }
 
 func (f guardFS) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	return f.file(func() (vfs.File, error) { return f.FS.ReuseForWrite(old, name, c) })
+	reuse := func() (vfs.File, error) { return f.FS.ReuseForWrite(old, name, c) }
+	if isLog(name) {
+		return f.log(reuse)
+	}
+	return f.file(reuse)
 }
 
-// OpenDir is allowed always; syncing the directory is not.
 func (f guardFS) OpenDir(name string) (vfs.File, error) {
 	file, err := f.FS.OpenDir(name)
 	if err != nil {
 		return nil, err
 	}
-	return guardFile{file, f.g}, nil
+	return guardDir{guardFile{file, f.g}}, nil
 }
+
+// guardDir is a folder being synced. Pebble panics when that fails, in goroutines of its own; so the store stops and
+// Pebble is told that all went well: whatever it concludes, it cannot write any more and no Wait returns nil.
+type guardDir struct{ guardFile }
+
+func (d guardDir) Sync() error {
+	if err := d.trySync(); err != nil {
+		d.g.fail(failed(fmt.Errorf("sync folder: %w", err)))
+	}
+	return nil
+}
+
+// trySync is Sync for this package.
+func (d guardDir) trySync() error { return d.guardFile.Sync() }
 
 func (f guardFS) Link(old, name string) error {
 	return f.change(func() error { return f.FS.Link(old, name) })

@@ -82,7 +82,7 @@ func listener(g *guard, tell func(StoreEvent)) *pebble.EventListener {
 				tell(StoreEvent{Kind: EventCorruption, Err: err})
 				return
 			}
-			g.fail(failed(fmt.Errorf("background write: %w", err)))
+			g.backgroundFailed(err)
 		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
 			tell(StoreEvent{Kind: EventCorruption, Err: info.Details, Text: info.Path})

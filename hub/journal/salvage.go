@@ -2,7 +2,6 @@ package journal
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -54,7 +53,7 @@ func (f withoutLogs) List(dir string) ([]string, error) {
 	names, err := f.FS.List(dir)
 	kept := names[:0]
 	for _, name := range names {
-		if !strings.HasSuffix(name, ".log") {
+		if !isLog(name) {
 			kept = append(kept, name)
 		}
 	}

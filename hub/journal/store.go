@@ -78,10 +78,13 @@ type Store struct {
 	engine *pebble.Options // as Pebble completed them
 	slot   slot            // HEAD as it was found
 
+	toApply   chan *pebble.Batch // to the goroutine that applies, closed by Close
+	fromApply chan error         // its answers; one may be left unread after a failure
+
 	// owned by the caller of Apply
 	scratch  []byte // previous chain hash, then the header being chained
 	snapshot uint64 // newest SnapshotTaken, 0 none
-	stuck    bool   // Pebble panicked inside Apply and holds its own lock for ever
+	stuck    bool   // Pebble failed inside Apply and may hold its own locks for ever
 
 	mu      sync.Mutex
 	applied position
@@ -140,7 +143,7 @@ func open(dir string, o Options) (_ *Store, err error) {
 
 // newStore is a store that has touched nothing yet.
 func newStore(dir string, o Options) *Store {
-	s := &Store{dir: dir, hub: o.HubID, opts: o}
+	s := &Store{dir: dir, hub: o.HubID, opts: o, toApply: make(chan *pebble.Batch), fromApply: make(chan error, 1)}
 	s.guard = newGuard(o.ReadOnly, func(e *Error) { o.Listener(StoreEvent{Kind: EventFailed, Err: e}) })
 	s.fs = guardFS{o.FS, s.guard}
 	return s
@@ -206,22 +209,45 @@ func (s *Store) openEngine() error {
 	return err
 }
 
-// openPebble opens the engine. Pebble panics on some kinds of damage; that is corruption here.
-func (s *Store) openPebble(dir string) (db *pebble.DB, err error) {
+// openPebble opens the engine. If a flush fails meanwhile, Pebble would try it again for ever and Open never return:
+// then the engine is left behind, stuck, and Open refuses.
+func (s *Store) openPebble(dir string) (*pebble.DB, error) {
+	s.engine = pebbleOptions(s.opts, s.fs, s.guard)
+	s.engine.ErrorIfNotExists = dir == storeDir
+	s.engine.EnsureDefaults()
+	type result struct {
+		db  *pebble.DB
+		err error
+	}
+	done := make(chan result, 1)
+	s.guard.opening.Store(true)
+	go func() {
+		db, err := s.callPebble(s.path(dir))
+		done <- result{db, err}
+	}()
+	select {
+	case r := <-done:
+		s.guard.opening.Store(false)
+		if r.err == nil && s.guard.failure() != nil {
+			return nil, errors.Join(s.guard.failure(), r.db.Close())
+		}
+		return r.db, s.withRange(r.err)
+	case <-s.guard.stuck:
+		s.leaveEngine()
+		return nil, s.guard.failure()
+	}
+}
+
+// callPebble names the engine's refusals. Pebble panics on some kinds of damage; that is corruption here.
+func (s *Store) callPebble(path string) (db *pebble.DB, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			db, err = nil, corrupt(Range{}, fmt.Errorf("storage engine: %v", r))
 		}
 	}()
-	s.engine = pebbleOptions(s.opts, s.fs, s.guard)
-	s.engine.ErrorIfNotExists = dir == storeDir
-	s.engine.EnsureDefaults()
-	db, err = pebble.Open(s.path(dir), s.engine)
+	db, err = pebble.Open(path, s.engine)
 	if err != nil {
-		return nil, s.withRange(openError(err, s.slot.seq))
-	}
-	if err := s.guard.failure(); err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, openError(err, s.slot.seq)
 	}
 	return db, nil
 }
@@ -247,6 +273,7 @@ func (s *Store) recoverHead() error {
 	if err := errors.Join(s.head.write(last.seq, last.chain), s.head.sync()); err != nil {
 		return err
 	}
+	go s.applier()
 	go s.head.run(cmp.Or(s.opts.testing.headEvery, headSyncedAt))
 	return nil
 }
