@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -89,6 +90,24 @@ func (k *killer) await(ctx context.Context, accepted int64) error {
 	})
 }
 
+// standstill is how long nothing is accepted before it is clear that the survivor has nothing more to accept.
+const standstill = 200 * time.Millisecond
+
+// awaitOthers waits for progress on the surviving node, or for its end.
+func (k *killer) awaitOthers(ctx context.Context, accepted int64) error {
+	last, since := k.total.accepted.Load(), time.Now()
+	return process.Poll(ctx, func() error {
+		now := k.total.accepted.Load()
+		if now != last {
+			last, since = now, time.Now()
+		}
+		if now < accepted && time.Since(since) < standstill {
+			return fmt.Errorf("%d of %d messages are accepted", now, accepted)
+		}
+		return nil
+	})
+}
+
 // toggle lets a reader leave, or come back while its node may be dead.
 func (k *killer) toggle(ctx context.Context, a *app) error {
 	if a.online() {
@@ -105,7 +124,7 @@ func (k *killer) kill(ctx context.Context, p *plan) error {
 		k.kills++
 	}
 	if len(p.victims) < len(k.nodes) {
-		if err := k.await(ctx, k.total.accepted.Load()+p.downFor); err != nil {
+		if err := k.awaitOthers(ctx, k.total.accepted.Load()+p.downFor); err != nil {
 			return err
 		}
 	}

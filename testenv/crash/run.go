@@ -78,15 +78,15 @@ func Run(ctx context.Context, o Options) (res *Result, err error) {
 	defer func() { err = errors.Join(err, r.cleanUp()) }()
 	begin := time.Now()
 	if err := r.setUp(ctx); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("set up: %w", err)
 	}
 	sending := time.Now()
 	if err := r.traffic(ctx); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("traffic: %w", err)
 	}
 	perS := float64(r.total.accepted.Load()) / time.Since(sending).Seconds()
 	if err := r.drain(ctx); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("drain: %w", err)
 	}
 	res = &Result{Seed: o.Seed, Fault: o.Fault, Kills: r.kills, PerS: perS}
 	if err := r.judge(ctx, res); err != nil {
