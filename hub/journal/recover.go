@@ -22,15 +22,17 @@ func lockError(err error) error {
 	return &Error{Reason: wire.ReasonStoreLocked, Next: nextLocked, Err: err}
 }
 
-// openError names what Pebble refused to open. Files that its manifest needs and that are gone are damage.
+// openError names what Pebble refused to open: unless the operating system failed, the files are to blame, whether
+// Pebble calls it corruption or not (options it cannot parse, files its manifest needs and that are gone).
 func openError(err error, slotSeq uint64) error {
+	var errno syscall.Errno
 	switch {
 	case errors.Is(err, pebble.ErrDBDoesNotExist):
 		return corrupt(Range{1, max(slotSeq, 1)}, fmt.Errorf("the store is gone: %w", err))
-	case errors.Is(err, pebble.ErrDBNotPristine), pebble.IsCorruptionError(err), errors.Is(err, fs.ErrNotExist):
-		return corrupt(Range{}, err)
+	case errors.As(err, &errno) && !errors.Is(err, fs.ErrNotExist):
+		return err
 	}
-	return err
+	return corrupt(Range{}, err)
 }
 
 func rewound(r Range, err error) *Error {

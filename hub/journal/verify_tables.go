@@ -13,13 +13,15 @@ import (
 func (v *verifier) checkStray() error {
 	for _, table := range []byte{tableEvent, tableBody, tableChain, tablePurged} {
 		first, last := uint64(0), uint64(0)
-		err := v.rows(table, v.end+1, math.MaxUint64, func(seq uint64, _ []byte) {
+		lo, hi := seqRange(table, v.end+1, math.MaxUint64)
+		err := v.s.scan(lo, hi, func(key, _ []byte) (bool, error) {
+			last = SeqOfKey(key)
 			if first == 0 {
-				first = seq
+				first = last
 			}
-			last = seq
+			return true, nil
 		})
-		if err != nil {
+		if err != nil && !v.report.addError(err) {
 			return err
 		}
 		if first != 0 {
