@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -33,31 +32,28 @@ type traffic struct {
 }
 
 func startTraffic(ctx context.Context, streams []*stream) *traffic {
-	ctx, stop := context.WithCancel(ctx)
+	going, stop := context.WithCancel(ctx)
 	t := &traffic{streams: streams, stop: stop}
 	for _, s := range streams {
-		t.group.Go(func() error { return s.run(ctx) })
+		t.group.Go(func() error { return s.run(ctx, going) })
 	}
 	return t
 }
 
-func (s *stream) run(ctx context.Context) error {
+// run sends until going ends. A message handed over is sent to its end: cut short it might be on the wire, and nobody would
+// wait for it.
+func (s *stream) run(ctx, going context.Context) error {
 	pace := rate.NewLimiter(perSecond, 1)
-	for n := 1; ; n++ {
-		if err := pace.Wait(ctx); err != nil {
-			return nil // told to stop
+	for n := 1; pace.Wait(going) == nil; n++ {
+		m := client.Message{
+			To: s.to.name(), Text: fmt.Sprintf("measurement %d of %s", n, s.from.seat), ClientMsgID: fmt.Sprintf("%s-%05d", s.from.name(), n),
 		}
-		id := fmt.Sprintf("%s-%05d", s.from.name(), n)
-		err := s.from.send(ctx, client.Message{To: s.to.name(), Text: fmt.Sprintf("measurement %d of %s", n, s.from.seat), ClientMsgID: id})
-		switch {
-		case err == nil:
-			s.sent.Add(1)
-		case errors.Is(err, context.Canceled):
-			return nil
-		default:
+		if err := s.from.send(ctx, m); err != nil {
 			return err
 		}
+		s.sent.Add(1)
 	}
+	return nil
 }
 
 // end stops the senders and waits for them.
