@@ -28,7 +28,7 @@ func Words() []Word {
 }
 
 // shownPerWord bounds the findings kept in detail; all are counted.
-const shownPerWord = 20
+const shownPerWord = 10
 
 // Finding is one broken promise, with enough to find the lines that prove it.
 type Finding struct {

@@ -42,6 +42,7 @@ type Sample struct {
 	WrittenPerMsg   float64 `json:"bytes_written_per_message"` // by all processes, to the disk
 	ResidentMiB     float64 `json:"resident_mib"`              // of all processes, at the end
 	SyncsPerSBeside float64 `json:"fsyncs_per_s_beside"`       // of the disk, measured right before
+	Failed          string  `json:"failed,omitzero"`           // why this measurement means nothing
 }
 
 // Spread is the smallest, the middle and the largest of some figures.
@@ -65,10 +66,12 @@ type Comparison struct {
 	Rows []Row `json:"rows"`
 }
 
-// Compare measures subject and yardstick in turn, each time with fresh folders and processes.
+// Compare measures subject and yardstick in turn, each time with fresh folders and processes. A failed measurement is
+// marked in its sample and counts in no ratio; the others are still made, and the error names all that failed.
 func Compare(ctx context.Context, o Options) (*Comparison, error) {
 	o.withDefaults()
 	c := &Comparison{}
+	var failed error
 	for _, shape := range o.Shapes {
 		row := Row{Shape: shape.Name}
 		for range o.Pairs {
@@ -77,10 +80,14 @@ func Compare(ctx context.Context, o Options) (*Comparison, error) {
 				samples *[]Sample
 			}{{o.Subject, &row.Subject}, {o.Yardstick, &row.Yardstick}} {
 				sample, err := o.measure(ctx, s.subject, shape)
-				if err != nil {
-					return nil, fmt.Errorf("%s, %s: %w", s.subject.Name(), shape.Name, err)
+				if ctx.Err() != nil {
+					return c, errors.Join(failed, ctx.Err())
 				}
-				o.Progress(fmt.Sprintf("%-10s %-26s %8.0f msgs/s  p50 %.2f ms", sample.Subject, shape.Name, sample.PerS, sample.P50MS))
+				if err != nil {
+					sample.Failed = err.Error()
+					failed = errors.Join(failed, fmt.Errorf("%s, %s: %w", s.subject.Name(), shape.Name, err))
+				}
+				o.Progress(sample.line(shape.Name))
 				*s.samples = append(*s.samples, sample)
 			}
 		}
@@ -88,7 +95,15 @@ func Compare(ctx context.Context, o Options) (*Comparison, error) {
 		row.CPURatio = ratios(row.Subject, row.Yardstick, func(s Sample) float64 { return s.CPUPerMsgUS })
 		c.Rows = append(c.Rows, row)
 	}
-	return c, nil
+	return c, failed
+}
+
+// line is the sample in one line, for progress.
+func (s *Sample) line(shape string) string {
+	if s.Failed != "" {
+		return fmt.Sprintf("%-10s %-26s failed: %s", s.Subject, shape, s.Failed)
+	}
+	return fmt.Sprintf("%-10s %-26s %8.0f msgs/s  p50 %.2f ms  p99 %.2f ms", s.Subject, shape, s.PerS, s.P50MS, s.P99MS)
 }
 
 // syncSpan is how long the disk alone is measured before each sample.
@@ -127,7 +142,7 @@ func (o *Options) measure(ctx context.Context, s Subject, shape Shape) (sample S
 func ratios(a, b []Sample, of func(Sample) float64) Spread {
 	var all []float64
 	for i := range a {
-		if d := of(b[i]); d > 0 {
+		if d := of(b[i]); d > 0 && a[i].Failed == "" && b[i].Failed == "" {
 			all = append(all, of(a[i])/d)
 		}
 	}

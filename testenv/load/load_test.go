@@ -3,7 +3,9 @@ package load
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -85,6 +87,30 @@ func TestALostMessageIsNoMeasurement(t *testing.T) {
 	ta.Reader = tb.Reader
 	if m, err := Generate(ctx, ta, Shape{Senders: 1, Window: 1}, Length{Messages: 10}, nil, nil); err == nil {
 		t.Errorf("measured %+v", m)
+	}
+}
+
+// broken is a subject that does not start.
+type broken struct{ Skeleton }
+
+func (broken) Name() string                                  { return "broken" }
+func (broken) Start(context.Context, string) (Target, error) { return Target{}, errBroken }
+
+var errBroken = errors.New("out of order")
+
+func TestAFailedMeasurementIsMarked(t *testing.T) {
+	c, err := Compare(t.Context(), Options{
+		Subject: &broken{}, Yardstick: bareSkeleton(1), Shapes: Shapes()[:1], Pairs: 1, Length: Length{Messages: 50}, Dir: t.TempDir(),
+	})
+	if !errors.Is(err, errBroken) {
+		t.Fatalf("Compare said %v", err)
+	}
+	row := c.Rows[0]
+	if row.Subject[0].Failed == "" || row.Yardstick[0].Failed != "" || row.Yardstick[0].PerS <= 0 || row.Ratio != (Spread{}) {
+		t.Errorf("row %+v", row)
+	}
+	if err := c.WriteText(io.Discard); err != nil {
+		t.Error(err)
 	}
 }
 

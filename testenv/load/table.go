@@ -55,7 +55,9 @@ func writeSamples(t io.Writer, row *Row, samples []Sample) {
 func median(samples []Sample, of func(Sample) float64) float64 {
 	var all []float64
 	for _, s := range samples {
-		all = append(all, of(s))
+		if s.Failed == "" {
+			all = append(all, of(s))
+		}
 	}
 	return spread(all).Median
 }
