@@ -33,7 +33,7 @@ func (v *verifier) checkStray() error {
 
 // checkPurged holds every purge mark against its tombstone and its event.
 func (v *verifier) checkPurged() error {
-	return v.rows(tablePurged, 0, v.end, func(seq uint64, value []byte) {
+	return v.rows(tablePurged, 1, v.end, func(seq uint64, value []byte) {
 		at, ok := ParseSeqValue(value)
 		if !ok || !v.purgedBy(seq, at) {
 			v.report.corrupt(Range{seq, seq}, "a purge mark without its tombstone")
