@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"time"
 
 	"fleetrelay/federation"
 	"fleetrelay/hub/journal"
@@ -15,27 +14,23 @@ import (
 	"fleetrelay/hub/wire"
 )
 
-// operatorCommand is a wish of an operator: decide answers through reply, which
-// runs after the sync, or at once with a refusal.
+// operatorCommand is a wish of an operator. run either fails or drafts; decide
+// answers through reply after the sync.
 type operatorCommand struct {
 	small
 	run   func(v *view, d *draft) error
 	reply chan error // capacity 1
 }
 
-func (c *operatorCommand) quarantined(*view, *draft) {
-	c.reply <- &Error{Reason: wire.ReasonQuarantined, Text: "the command could not be processed"}
+func (c *operatorCommand) quarantined(_ *view, d *draft) {
+	d.answer(c.reply, &Error{Reason: wire.ReasonQuarantined, Text: "the command could not be processed"})
 }
 
-func (c *operatorCommand) decide(v *view, d *draft) {
-	if err := c.run(v, d); err != nil {
-		c.reply <- err
-		return
-	}
-	d.then(func() { c.reply <- nil })
-}
+func (c *operatorCommand) decide(v *view, d *draft) { d.answer(c.reply, c.run(v, d)) }
 
-// operate runs one operator's wish through the core and waits for its sync.
+// operate runs one operator's wish through the core and waits for its sync. What
+// run fills in for its caller may be read only after operate returned nil: after
+// an error the core may still be about to write it.
 func (h *Hub) operate(ctx context.Context, run func(v *view, d *draft) error) error {
 	c := &operatorCommand{run: run, reply: make(chan error, 1)}
 	if err := h.in.push(ctx, h.operators, c); err != nil {
@@ -52,6 +47,11 @@ func (h *Hub) await(ctx context.Context, reply <-chan error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-h.done:
+	}
+	select {
+	case err := <-reply: // among the last things told
+		return err
+	default:
 		return errStopped
 	}
 }
@@ -104,30 +104,38 @@ func (h *Hub) CreateToken(ctx context.Context, seat, by string) (id, secret stri
 	return id, secret, err
 }
 
-// RevokeToken ends a token. Sockets that registered with it stay until they
-// close. Revoking the last one opens the hub again, so it is refused while
-// others would be let in without a token from beyond this machine: that check is
-// the caller's.
+// RevokeToken ends a token and closes the sockets that registered with it.
+// Revoking the last one opens the hub again, so it is refused while others would
+// be let in without a token from beyond this machine: that check is the caller's.
 func (h *Hub) RevokeToken(ctx context.Context, id, by string) error {
 	return h.operate(ctx, func(v *view, d *draft) error {
 		if _, ok := v.st.tokens[id]; !ok {
 			return &Error{Reason: wire.ReasonTokenInvalid, Text: "no token has this id", Next: "fleet agent token list"}
 		}
 		d.add(v.now, journal.TokenRevoked{ID: id, By: by})
+		for _, s := range v.ro.everybody() {
+			if s.tokenID == id {
+				d.closeAfter(s, wire.ReasonAuthDenied)
+			}
+		}
 		return nil
 	})
 }
 
 // Tokens lists the live tokens by id.
-func (h *Hub) Tokens(ctx context.Context) (out []TokenInfo, err error) {
-	err = h.operate(ctx, func(v *view, _ *draft) error {
+func (h *Hub) Tokens(ctx context.Context) ([]TokenInfo, error) {
+	var out []TokenInfo
+	err := h.operate(ctx, func(v *view, _ *draft) error {
 		for _, id := range sortedKeys(v.st.tokens) {
 			t := v.st.tokens[id]
 			out = append(out, TokenInfo{ID: t.id, Seat: t.seat, By: t.by, CreatedUS: t.createdUS})
 		}
 		return nil
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // SendRequest is a chat sent by an operator in the name of a seat. It binds no
@@ -208,7 +216,14 @@ func (h *Hub) PurgeBody(ctx context.Context, seq uint64, by, reason string) erro
 		if !ok || !ev.HasBody || ev.Kind == journal.KindSnapshotTaken {
 			return &Error{Reason: wire.ReasonStoreMissing, Text: fmt.Sprintf("event %d has no body to purge", seq)}
 		}
-		if chat, ok := v.chat(seq); ok && chat.Dest != "" && chat.LaneSeq > v.st.lane(wire.HubID(chat.Dest)).acked {
+		purged, err := v.isPurged(seq)
+		if err != nil {
+			return err
+		}
+		if purged {
+			return &Error{Reason: wire.ReasonStoreMissing, Text: fmt.Sprintf("the body of event %d is gone already", seq)}
+		}
+		if chat, ok := v.chat(seq); ok && chat.Dest != "" && chat.LaneSeq > v.st.laneOf(wire.HubID(chat.Dest)).acked {
 			return &Error{Reason: wire.ReasonRelayPending, Text: fmt.Sprintf("event %d is still owed to %s", seq, chat.Dest)}
 		}
 		d.add(v.now, journal.BodyPurged{Seq: seq, Digest: ev.Digest, By: by, Reason: reason})
@@ -235,29 +250,38 @@ type watcher struct {
 // hub ends; then the channel is closed. A reader that is more than watchDepth
 // events behind misses some. It registers no session.
 func (h *Hub) Watch(ctx context.Context, seat string) (<-chan WatchEvent, error) {
+	if !h.track() {
+		return nil, errStopped
+	}
 	w := &watcher{seat: seat, events: make(chan WatchEvent, watchDepth)}
 	err := h.operate(ctx, func(_ *view, d *draft) error {
 		d.alter(watching{w: w, on: true})
 		return nil
 	})
 	if err != nil {
+		h.unwatch(w) // it may have begun after the caller gave up
+		h.wg.Done()
 		return nil, err
 	}
 	out := make(chan WatchEvent)
-	h.wg.Go(func() { h.pumpWatch(ctx, w, out) })
+	go func() { defer h.wg.Done(); h.pumpWatch(ctx, w, out) }()
 	return out, nil
+}
+
+// unwatch takes a watcher off the core's list. Nobody waits for it: a hub whose
+// journal has failed would never answer.
+func (h *Hub) unwatch(w *watcher) {
+	off := func(_ *view, d *draft) error {
+		d.alter(watching{w: w})
+		return nil
+	}
+	// It fails only once the core has stopped.
+	_ = h.in.push(context.Background(), h.operators, &operatorCommand{run: off, reply: make(chan error, 1)})
 }
 
 func (h *Hub) pumpWatch(ctx context.Context, w *watcher, out chan<- WatchEvent) {
 	defer close(out)
-	defer func() {
-		bg, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = h.operate(bg, func(_ *view, d *draft) error { // the hub may be gone: nothing to undo then
-			d.alter(watching{w: w})
-			return nil
-		})
-	}()
+	defer h.unwatch(w)
 	for {
 		select {
 		case e, ok := <-w.events:

@@ -63,7 +63,9 @@ func (st *state) apply(ev *journal.Event, rec journal.Record, w tables) (t touch
 		t.lane = st.laneAcked(&r, w)
 	case journal.RemoteRefused:
 		w.Put(journal.NoteKey(r.Sender, ev.Seq), nil)
-	case journal.RecordQuarantined, journal.SnapshotTaken, journal.BodyPurged:
+	case journal.SnapshotTaken:
+		st.snapshot = r.UpTo
+	case journal.RecordQuarantined, journal.BodyPurged:
 	default:
 		panic("hub: apply of an unknown record kind")
 	}

@@ -32,6 +32,10 @@ type accepted struct {
 	text       string
 }
 
+// moot drops what a socket that was told to go has sent meanwhile: nothing of it
+// was accepted, so its agent will send it again.
+func (c *chatCommand) moot() bool { return c.from != nil && c.from.ended }
+
 func (c *chatCommand) size() int { return len(c.chat.Body) + len(c.chat.Target) }
 
 func (c *chatCommand) evidence() evidence {
@@ -46,7 +50,7 @@ func (c *chatCommand) quarantined(v *view, d *draft) {
 func (c *chatCommand) decide(v *view, d *draft) {
 	v.config.fault.explode(c.chat.Body)
 	d.heard(c.from, v.now, true)
-	if len(c.chat.Body)+len(c.sender)+len(c.chat.Target)+frameRoom > v.config.frameBytes {
+	if len(c.chat.Body)+quoted(c.sender)+quoted(c.chat.Target)+frameRoom > v.config.frameBytes {
 		c.refuse(v, d, wire.ReasonFrameTooLarge, "This message would be larger than agents accept once the hub has stamped it.")
 		return
 	}
@@ -63,11 +67,26 @@ func (c *chatCommand) decide(v *view, d *draft) {
 	case reason != "":
 		c.refuse(v, d, reason, text)
 	case addr.Hub == "":
-		c.chat.Target, c.target = addr.Name, wire.CompileTarget(addr.Name)
-		c.local(v, d)
+		here := *c
+		here.chat.Target, here.target = addr.Name, wire.CompileTarget(addr.Name)
+		here.local(v, d)
 	default:
 		c.remote(v, d, addr)
 	}
+}
+
+// quoted is how long a text is as a JSON string.
+func quoted(s string) int {
+	n := len(s)
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ':
+			n += 5
+		case c == '"' || c == '\\':
+			n++
+		}
+	}
+	return n
 }
 
 // route checks a target that names a hub: exactly one seat of an approved peer,
@@ -117,7 +136,7 @@ func (c *chatCommand) roles() []string {
 	if c.from == nil {
 		return nil
 	}
-	return c.from.roles
+	return c.from.roles()
 }
 
 // refuse tells the sender why nothing was accepted.
@@ -157,7 +176,7 @@ func (c *chatCommand) remote(v *view, d *draft, addr wire.Address) {
 	}
 	var laneSeq uint64
 	if dest != "" {
-		laneSeq = v.st.lane(dest).outHead + 1
+		laneSeq = v.st.laneOf(dest).outHead + 1
 	}
 	frame := c.accept(v, d, dest, laneSeq)
 	d.deliverOne(v, frame, nil, c.from)
@@ -224,10 +243,13 @@ func (c *chatCommand) warn(v *view, d *draft, frame *wire.ChatFrame, a *audience
 	if !c.target.Directed() || len(a.stale)+len(a.passive) == 0 {
 		return
 	}
+	reason := a.reason()
+	delivered := len(a.live) > 0
+	a = a.bounded()
 	d.tell(c.from, frameItem(&wire.LivenessWarning{
 		HubID: v.config.self, TimeUS: v.now, Target: c.sender, MessageTarget: c.chat.Target,
-		MessageID: frame.MsgID, Delivered: len(a.live) > 0, DeadLettered: len(a.live) == 0,
-		Reason: a.reason(), Matched: a.matched, Stale: a.stale, Passive: a.passive, Wake: a.wake,
+		MessageID: frame.MsgID, Delivered: delivered, DeadLettered: !delivered,
+		Reason: reason, Matched: a.matched, Stale: a.stale, Passive: a.passive, Wake: a.wake,
 	}))
 }
 

@@ -11,6 +11,9 @@ import (
 // and leaves no trace of the draft.
 type command interface {
 	decide(v *view, d *draft)
+	// moot says that whoever asked has been told to go: the command is dropped
+	// undecided.
+	moot() bool
 	// size is the weight in bytes that counts towards a turn.
 	size() int
 	// evidence is what a quarantined command leaves behind: where it came from,
@@ -44,8 +47,10 @@ type fact struct {
 	record journal.Record
 }
 
-// change alters the roster: sockets, names, presence. It is lost with the
-// process, like what it describes.
+// change alters the roster, or what a command keeps of its own between decisions:
+// sockets, names, presence, a batch's result. It is lost with the process, like
+// what it describes. Changes of a draft are made in order, before the next
+// command is decided.
 type change interface {
 	change(r *roster)
 }
@@ -106,10 +111,15 @@ func (d *draft) tellAll(to []*session, it socket.Item) {
 // then runs fn after the sync. fn must not block.
 func (d *draft) then(fn func()) { d.effects = append(d.effects, effect{run: fn}) }
 
-// closeAfter closes a socket once everything queued before is on its way.
+// closeAfter closes a socket once everything queued before is on its way. What
+// the agent has sent meanwhile is not decided any more.
 func (d *draft) closeAfter(s *session, reason wire.Reason) {
+	d.alter(ended{s: s})
 	d.then(func() { s.sock.Close(reason) })
 }
+
+// answer hands a reply of capacity 1 to whoever waits for it, after the sync.
+func (d *draft) answer(reply chan<- error, err error) { d.then(func() { reply <- err }) }
 
 // reset empties the draft for the next command, keeping its memory.
 func (d *draft) reset(next uint64) {

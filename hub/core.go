@@ -44,8 +44,6 @@ type core struct {
 	stop  <-chan struct{}
 	draft draft
 	taken []command
-
-	lastSnapshot uint64
 }
 
 // run takes turns until stop is closed and nothing waits. It closes out before
@@ -111,6 +109,9 @@ func (c *core) seal(t *turn) *turn {
 
 // one decides one command and applies what it wants.
 func (c *core) one(t *turn, cmd command) {
+	if cmd.moot() {
+		return
+	}
 	c.draft.reset(c.view.st.head + 1)
 	if cause := c.try(cmd); cause != "" {
 		c.draft.reset(c.view.st.head + 1)
@@ -181,13 +182,12 @@ func (c *core) settleWatermarks(t *turn) {
 
 // snapshot journals the hot state every snapshotEvery events.
 func (c *core) snapshot(t *turn) {
-	if c.view.st.head < c.lastSnapshot+snapshotEvery {
+	if c.view.st.head < c.view.st.snapshot+snapshotEvery {
 		return
 	}
 	c.draft.reset(c.view.st.head + 1)
 	state := c.view.st.encode()
 	c.draft.addBody(c.view.now,
 		journal.SnapshotTaken{UpTo: c.view.st.head}, state, digestOf(state))
-	c.lastSnapshot = c.view.st.head
 	c.accept(t)
 }

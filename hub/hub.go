@@ -22,7 +22,7 @@ type Options struct {
 	Store *journal.Store
 	HubID wire.HubID
 	Now   func() time.Time
-	Rand  io.Reader // cryptographic randomness
+	Rand  io.Reader // cryptographic randomness, safe for concurrent use
 	// Limits: zero fields mean the defaults.
 	Limits Limits
 	// AllowedHosts are further values of the Host header; AllowedOrigins the
@@ -98,9 +98,11 @@ type Hub struct {
 	stopCore  chan struct{}
 	coreDone  chan struct{}  // the core takes nothing more
 	done      chan struct{}  // everything told
-	wg        sync.WaitGroup // sockets and watchers
+	wg        sync.WaitGroup // sockets and watchers; enter adds to it
+	entering  sync.Mutex     // so that nothing enters once closing is closed
 	loops     sync.WaitGroup // clock
 	stats     stats
+	begun     uint64 // the journal's head at the start
 }
 
 // New recovers the state from the store and starts the core. The store stays the
@@ -117,11 +119,12 @@ func New(o Options) (*Hub, error) {
 	h := &Hub{
 		opts: o, in: newIntake(), operators: newSource(sourceDepth), settling: newSource(1 << 12),
 		ticking: newSource(1), lanes: map[wire.HubID]*source{}, gate: newGate(o.Limits),
-		published: newPublished(st), epoch: st.epoch, started: o.Now(),
+		published: newPublished(st), epoch: st.epoch, started: o.Now(), begun: st.head,
 		stopCore: make(chan struct{}), coreDone: make(chan struct{}), done: make(chan struct{}),
 	}
 	h.sockets, h.shut = context.WithCancel(context.Background())
 	h.closing = h.sockets.Done()
+	h.stats.events.Store(st.head)
 	h.start(st)
 	return h, nil
 }
@@ -130,13 +133,13 @@ func New(o Options) (*Hub, error) {
 func (h *Hub) start(st *state) {
 	turns, syncs := make(chan *turn), make(chan pending, turnsWaiting)
 	c := &core{
-		in: h.in, out: turns, now: h.opts.Now, stop: h.stopCore, lastSnapshot: st.head,
+		in: h.in, out: turns, now: h.opts.Now, stop: h.stopCore,
 		view: view{
 			st: st, ro: newRoster(), store: h.opts.Store, published: h.published,
 			config: config{
 				self: h.opts.HubID, version: h.opts.Version, configEpoch: h.opts.ConfigEpoch,
 				privateDirected: h.opts.PrivateDirected, frameBytes: h.opts.Limits.FrameBytes,
-				fault: newFault(h.opts.Fault),
+				fault: newFault(h.opts.Fault), counting: make(chan struct{}, 1),
 			},
 		},
 	}
@@ -197,8 +200,10 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func discard([]byte) error { return nil }
 
-// track counts a socket unless the hub is closing.
+// track counts a socket or watcher unless the hub is closing.
 func (h *Hub) track() bool {
+	h.entering.Lock()
+	defer h.entering.Unlock()
 	select {
 	case <-h.closing:
 		return false
@@ -208,11 +213,31 @@ func (h *Hub) track() bool {
 	}
 }
 
+// warm reads an event that a command names, so that the core, which must not wait
+// for the disk, finds it in memory. The latest ones the core remembers.
+func (h *Hub) warm(seq uint64) {
+	head := h.stats.events.Load()
+	if seq > head || (seq > h.begun && seq+recentEvents/2 > head) {
+		return
+	}
+	_, _, _ = h.opts.Store.Event(seq) // the core reads it again and judges
+}
+
+// warmNames does the same for the watermarks a registration may ask for.
+func (h *Hub) warmNames(name string) {
+	_, _, _ = h.opts.Store.Get(journal.WatermarkKey(name))
+	if logical, sidecar := wire.LogicalIdentity(name); sidecar {
+		_, _, _ = h.opts.Store.Get(journal.WatermarkKey(logical))
+	}
+}
+
 // Close ends the sockets with 1001, settles what was taken in, and stops the
 // core. It returns when everything the hub started has ended, or with the
 // context's error when that comes first. It may be called twice.
 func (h *Hub) Close(ctx context.Context) error {
+	h.entering.Lock()
 	h.shut()
+	h.entering.Unlock()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

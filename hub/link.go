@@ -32,20 +32,25 @@ func (c *inboundCommand) evidence() evidence {
 
 func (c *inboundCommand) decide(v *view, d *draft) {
 	v.config.fault.explode(c.rec.Body)
-	defer c.finish(v, d)
-	if c.batch.result.Err != nil || !c.inOrder(v) {
-		return
+	fresh, err := c.inOrder(v)
+	if err != nil {
+		d.alter(batchFailed{batch: c.batch, err: err})
 	}
-	if reason := c.refusal(v); reason != "" {
-		c.refuse(v, d, reason)
-		return
+	if fresh {
+		if reason := c.refusal(v); reason != "" {
+			c.refuse(v, d, reason)
+		} else {
+			c.accept(v, d)
+		}
 	}
-	c.accept(v, d)
+	c.finish(v, d)
 }
+
+func (*inboundCommand) moot() bool { return false }
 
 // quarantined passes the cursor over the record, so that the lane goes on.
 func (c *inboundCommand) quarantined(v *view, d *draft) {
-	if c.batch.result.Err == nil && c.inOrder(v) {
+	if fresh, _ := c.inOrder(v); fresh {
 		c.refuse(v, d, wire.ReasonQuarantined)
 	}
 	c.finish(v, d)
@@ -56,32 +61,50 @@ func (c *inboundCommand) finish(v *view, d *draft) {
 	if !c.last {
 		return
 	}
-	b := c.batch
+	b, published := c.batch, v.published
 	d.then(func() {
 		if b.result.Err == nil {
-			b.result.Cursor = v.published.cursor(b.peer)
+			b.result.Cursor = published.cursor(b.peer)
 		}
 		b.done(b.result)
 	})
 }
 
+// batchFailed ends a batch: nothing more of it is taken.
+type batchFailed struct {
+	batch *inboundBatch
+	err   error
+}
+
+func (c batchFailed) change(*roster) { c.batch.result.Err = c.err }
+
+// batchRefused adds one refusal to a batch's answer.
+type batchRefused struct {
+	batch   *inboundBatch
+	refusal Refusal
+}
+
+func (c batchRefused) change(*roster) {
+	c.batch.result.Refused = append(c.batch.result.Refused, c.refusal)
+}
+
 // inOrder checks the record against the lane's cursor: duplicates are skipped, a
 // gap or another epoch ends the batch.
-func (c *inboundCommand) inOrder(v *view) bool {
-	o, in := &c.rec.Origin, v.st.lane(c.batch.peer).in
+func (c *inboundCommand) inOrder(v *view) (fresh bool, err error) {
+	o, in := &c.rec.Origin, v.st.laneOf(c.batch.peer).in
 	switch {
+	case c.batch.result.Err != nil:
+		return false, nil
 	case in.Seq > 0 && in.EpochID != o.EpochID:
-		c.batch.result.Err = &Error{Reason: wire.ReasonRewound, Text: fmt.Sprintf(
+		return false, &Error{Reason: wire.ReasonRewound, Text: fmt.Sprintf(
 			"%s speaks of another epoch of its lane than the one this node holds", c.batch.peer)}
 	case o.LaneSeq <= in.Seq:
-		return false
+		return false, nil
 	case o.LaneSeq != in.Seq+1:
-		c.batch.result.Err = &Error{Reason: wire.ReasonLinkProtocol, Text: fmt.Sprintf(
+		return false, &Error{Reason: wire.ReasonLinkProtocol, Text: fmt.Sprintf(
 			"record %d of %s does not follow %d", o.LaneSeq, c.batch.peer, in.Seq)}
-	default:
-		return true
 	}
-	return false
+	return true, nil
 }
 
 // refusal decides whether a record may come in: the forwarder's verdict, the
@@ -94,7 +117,7 @@ func (c *inboundCommand) refusal(v *view) wire.Reason {
 	if o.Hub != c.batch.peer || strings.Contains(o.Sender, "@") {
 		return wire.ReasonWrongOrigin
 	}
-	if len(c.rec.Body)+len(o.Sender)+len(o.Target)+frameRoom > v.config.frameBytes {
+	if len(c.rec.Body)+quoted(o.Sender)+quoted(o.Target)+frameRoom > v.config.frameBytes {
 		return wire.ReasonFrameTooLarge
 	}
 	addr, err := wire.ParseAddress(o.Target)
@@ -111,7 +134,7 @@ func (c *inboundCommand) refuse(v *view, d *draft, reason wire.Reason) {
 	d.addBody(v.now, journal.InboundRefused{
 		Origin: originOf(&c.rec.Origin, c.batch.peer), Reason: string(reason), LaneHash: c.rec.LaneHash,
 	}, c.rec.Body, digestOf(c.rec.Body))
-	c.batch.result.Refused = append(c.batch.result.Refused, Refusal{Seq: c.rec.Origin.LaneSeq, Reason: reason})
+	d.alter(batchRefused{batch: c.batch, refusal: Refusal{Seq: c.rec.Origin.LaneSeq, Reason: reason}})
 }
 
 // accept takes responsibility for a record: the chat and the lane's cursor are
@@ -137,8 +160,9 @@ func (c *inboundCommand) deliver(v *view, d *draft, rec journal.ChatAccepted) {
 		Sender: rec.Sender, Target: rec.Target, HasTarget: true, HubID: v.config.self,
 		MsgID: rec.MsgID, Seq: seq, TimeUS: v.now, Body: c.rec.Body,
 	}
-	d.deliver(v, frame, v.ro.seat(rec.Target), nil)
-	if !v.ro.live(rec.Target, v.now) {
+	to := v.ro.seatOf(rec.Target)
+	d.deliver(v, frame, to.sockets(), nil)
+	if !to.live(v.now) {
 		d.alter(deadLettered{target: rec.Target, sender: rec.Sender, now: v.now})
 	}
 }
@@ -161,13 +185,17 @@ type ackedCommand struct {
 	done    chan error // capacity 1
 }
 
-func (c *ackedCommand) quarantined(*view, *draft) { c.done <- &Error{Reason: wire.ReasonQuarantined} }
+func (c *ackedCommand) size() int { return 64 + 64*len(c.refused) }
+
+func (c *ackedCommand) quarantined(_ *view, d *draft) {
+	d.answer(c.done, &Error{Reason: wire.ReasonQuarantined})
+}
 
 func (c *ackedCommand) decide(v *view, d *draft) {
-	l := v.st.lane(c.peer)
+	l := v.st.laneOf(c.peer)
 	if c.seq > l.outHead {
-		c.done <- &Error{Reason: wire.ReasonRewound, Text: fmt.Sprintf(
-			"%s acknowledges record %d of a lane that ends at %d", c.peer, c.seq, l.outHead)}
+		d.answer(c.done, &Error{Reason: wire.ReasonRewound, Text: fmt.Sprintf(
+			"%s acknowledges record %d of a lane that ends at %d", c.peer, c.seq, l.outHead)})
 		return
 	}
 	for _, r := range c.refused {
@@ -182,7 +210,7 @@ func (c *ackedCommand) decide(v *view, d *draft) {
 		}
 		d.add(v.now, journal.LaneAcked{Peer: string(c.peer), LaneSeq: c.seq, Hash: hash})
 	}
-	d.then(func() { c.done <- nil })
+	d.answer(c.done, nil)
 }
 
 // remoteRefused tells the sender of a chat that the far hub did not admit it;
@@ -202,7 +230,7 @@ func (c *ackedCommand) remoteRefused(v *view, d *draft, r Refusal) {
 		Reason: string(r.Reason),
 	}
 	seq := d.add(v.now, rec)
-	to := v.ro.byName[chat.Sender]
+	to := v.ro.byName(chat.Sender)
 	d.tell(to, noteItem(to, seq, refusalFrame(v.config.self, v.now, rec)))
 }
 

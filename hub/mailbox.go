@@ -27,8 +27,7 @@ func (d *draft) raiseCapped(v *view, identity string, seq uint64) {
 // ackCommand says that a client took a directed chat (section 7). It has no
 // answer and is never an error.
 type ackCommand struct {
-	small
-	s   *session
+	bySession
 	ack wire.Ack
 }
 
@@ -39,7 +38,7 @@ func (c *ackCommand) decide(v *view, d *draft) {
 		return
 	}
 	identity := mailboxOf(c.s.name, c.s.logical, c.ack.MailboxFor)
-	if chat.Sender == identity || !addressed(chat, identity, c.s.roles) {
+	if chat.Sender == identity || !addressed(chat, identity, c.s.roles()) {
 		return
 	}
 	if c.ack.Seq > v.watermark(identity) {
@@ -72,7 +71,7 @@ func (s *session) mailbox(v *view, d *draft, name, logical string, hb wire.Heart
 	if !hb.Mailbox {
 		return
 	}
-	roles := s.roles
+	roles := s.roles()
 	if hb.HasRoles {
 		roles = hb.Roles
 	}
@@ -101,7 +100,9 @@ func (m *mailbox) parts() []string {
 		parts = append(parts, project)
 	}
 	for _, role := range m.roles {
-		if role != m.identity {
+		// A role is the agent's own text: one that no target part can equal must
+		// not name another list, such as the mail from other hubs.
+		if list, ok := mailboxPart(role); ok && list == role && role != m.identity {
 			parts = append(parts, role)
 		}
 	}
@@ -242,28 +243,45 @@ type notes struct {
 
 func (n *notes) Size() int { return 1024 }
 
+// Frames reads a page at a time, so that no iterator stays open while a slow
+// socket is written to.
 func (n *notes) Frames(yield func([]byte) bool) {
-	lo, hi := journal.NoteRange(n.name, 1, n.upTo)
-	_ = n.store.Scan(lo, hi, func(key, _ []byte) (bool, error) { // an error of the store has been reported by it
-		seq := journal.SeqOfKey(key)
-		f, ok := noteFrame(n.store, n.self, seq)
-		if !ok {
-			return true, nil
+	for next := uint64(1); next != 0; {
+		var page []uint64
+		page, next = n.page(next)
+		for _, seq := range page {
+			f, ok := noteFrame(n.store, n.self, seq)
+			if !ok {
+				continue
+			}
+			if !yield(f.Append(nil)) {
+				return
+			}
+			n.sent = append(n.sent, seq)
 		}
-		if !yield(f.Append(nil)) {
-			return false, nil
-		}
-		n.sent = append(n.sent, seq)
-		return true, nil
+	}
+}
+
+// page lists the next rows from a sequence on; the next page's start is 0 after
+// the last one. An error of the store has been reported by it.
+func (n *notes) page(from uint64) (seqs []uint64, next uint64) {
+	if from > n.upTo {
+		return nil, 0
+	}
+	lo, hi := journal.NoteRange(n.name, from, n.upTo)
+	err := n.store.Scan(lo, hi, func(key, _ []byte) (bool, error) {
+		seqs = append(seqs, journal.SeqOfKey(key))
+		return len(seqs) < mailboxPage, nil
 	})
+	if err == nil && len(seqs) == mailboxPage {
+		next = seqs[len(seqs)-1] + 1
+	}
+	return seqs, next
 }
 
 func (n *notes) Written(ok bool) {
-	if !ok {
-		return
-	}
-	for _, seq := range n.sent {
-		n.to.took(seq)
+	if ok {
+		n.to.took(n.sent...)
 	}
 }
 

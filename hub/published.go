@@ -13,6 +13,8 @@ import (
 const (
 	ringBytes   = 4 << 20
 	ringRecords = 8192
+	ringsBytes  = 64 << 20 // of all lanes together
+	ringRoom    = 512      // what a record takes beside its body
 )
 
 // published is what links and queries may see: the lanes and the trust of the
@@ -22,6 +24,7 @@ type published struct {
 	lanes map[wire.HubID]*publishedLane
 	trust *federation.Trust
 	head  uint64
+	rings int // bytes in all rings
 	// secured says that agents need a token.
 	secured bool
 }
@@ -106,10 +109,12 @@ func (p *published) update(u laneUpdate) {
 		p.lanes[u.peer] = l
 	}
 	l.in, l.out, l.outHash, l.ackHash, l.refused = u.in, u.out, u.outHash, u.ackHash, u.refused
+	p.rings -= l.ring.bytes
 	if u.record != nil {
-		l.ring.push(*u.record)
+		l.ring.push(*u.record, min(ringBytes, ringsBytes-p.rings))
 	}
 	l.ring.drop(u.out.Acked)
+	p.rings += l.ring.bytes
 }
 
 func (p *published) isSecured() bool {
@@ -154,13 +159,14 @@ type ring struct {
 	bytes int
 }
 
-func (r *ring) push(rec OutRecord) {
+// push adds the lane's next record and lets the oldest go beyond maxBytes.
+func (r *ring) push(rec OutRecord, maxBytes int) {
 	if n := len(r.recs); n > 0 && r.recs[n-1].Seq+1 != rec.Seq {
 		r.recs, r.bytes = nil, 0
 	}
 	r.recs = append(r.recs, rec)
-	r.bytes += len(rec.Body)
-	for len(r.recs) > ringRecords || r.bytes > ringBytes {
+	r.bytes += len(rec.Body) + ringRoom
+	for len(r.recs) > ringRecords || (r.bytes > maxBytes && len(r.recs) > 0) {
 		r.shift()
 	}
 }
@@ -173,7 +179,7 @@ func (r *ring) drop(acked uint64) {
 }
 
 func (r *ring) shift() {
-	r.bytes -= len(r.recs[0].Body)
+	r.bytes -= len(r.recs[0].Body) + ringRoom
 	r.recs[0] = OutRecord{}
 	r.recs = r.recs[1:]
 	if len(r.recs) == 0 {

@@ -13,16 +13,21 @@ var errStopped = errors.New("hub: the core has stopped")
 // queue of one socket (core-wire-v2 section 1).
 const sourceDepth = 64
 
+// sourceBytes bounds their weight. One command always has room.
+const sourceBytes = 4 << 20
+
 // source is one producer's bounded queue into the core: an agent's socket, a
 // link's lane, the operators. Its fields belong to the intake's lock.
 type source struct {
 	depth  int
 	queue  []command
+	bytes  int           // weight of queue
 	listed bool          // stands in the intake's ring
 	space  chan struct{} // holds a token when a waiting producer may try again
 }
 
-// newSource returns an empty queue that holds at most depth commands.
+// newSource returns an empty queue that holds at most depth commands, and at most
+// sourceBytes of them unless one alone is heavier.
 func newSource(depth int) *source {
 	return &source{depth: depth, space: make(chan struct{}, 1)}
 }
@@ -70,12 +75,14 @@ func (in *intake) offer(src *source, cmd command) (queued, stopped bool) {
 		in.mu.Unlock()
 		return false, true
 	}
-	if len(src.queue) >= src.depth {
+	size := cmd.size()
+	if len(src.queue) >= src.depth || (len(src.queue) > 0 && src.bytes+size > sourceBytes) {
 		in.mu.Unlock()
 		return false, false
 	}
 	src.queue = append(src.queue, cmd)
-	room := len(src.queue) < src.depth
+	src.bytes += size
+	room := len(src.queue) < src.depth && src.bytes < sourceBytes
 	if !src.listed {
 		src.listed = true
 		in.ring = append(in.ring, src)
@@ -108,7 +115,9 @@ func (in *intake) take(dst []command, limit, maxBytes int) []command {
 		}
 		signal(src.space)
 		dst = append(dst, cmd)
-		weight += cmd.size()
+		size := cmd.size()
+		src.bytes -= size
+		weight += size
 	}
 	return dst
 }

@@ -22,7 +22,7 @@ func (c *chatCommand) receipt(v *view, d *draft, frame *wire.ChatFrame, a *audie
 	if !directed {
 		return frameItem(receiptFrame(v.config.self, v.now, verdict{
 			chatSeq: frame.Seq, msgID: frame.MsgID, sender: c.sender, target: c.chat.Target,
-			clientMsgID: c.chat.ClientMsgID, audience: a, reason: a.reason(),
+			clientMsgID: c.chat.ClientMsgID, audience: a.bounded(), reason: a.reason(),
 		}.record(0)))
 	}
 	state := journal.ReceiptDelivered
@@ -32,7 +32,7 @@ func (c *chatCommand) receipt(v *view, d *draft, frame *wire.ChatFrame, a *audie
 	}
 	rec := verdict{
 		chatSeq: frame.Seq, msgID: frame.MsgID, sender: c.sender, target: c.chat.Target,
-		clientMsgID: c.chat.ClientMsgID, audience: a, reason: a.reason(), dead: dead,
+		clientMsgID: c.chat.ClientMsgID, audience: a.bounded(), reason: a.reason(), dead: dead,
 	}.record(state)
 	return noteItem(c.from, d.add(v.now, rec), receiptFrame(v.config.self, v.now, rec))
 }
@@ -53,7 +53,7 @@ func (v *view) settle(d *draft, p *pendingReceipt, state journal.ReceiptState, r
 		State: state, Recipients: recipients, Reason: string(reason),
 	}
 	seq := d.add(v.now, rec)
-	to := v.ro.byName[p.sender]
+	to := v.ro.byName(p.sender)
 	d.tell(to, noteItem(to, seq, receiptFrame(v.config.self, v.now, rec)))
 }
 
@@ -118,17 +118,32 @@ func refusalFrame(self wire.HubID, timeUS int64, r journal.RemoteRefused) *wire.
 // notesSettled says which notifications a socket took.
 type notesSettled struct{ s *session }
 
-func (*notesSettled) size() int                 { return 64 }
-func (*notesSettled) quarantined(*view, *draft) {}
+func (*notesSettled) size() int  { return 64 }
+func (*notesSettled) moot() bool { return false }
 func (c *notesSettled) evidence() evidence {
 	return evidence{source: c.s.name, command: "notes_settled"}
 }
 
+// quarantined lets the rows be: they are sent again at the next registration.
+func (c *notesSettled) quarantined(_ *view, d *draft) {
+	d.alter(notesForgotten{s: c.s, n: len(c.s.taken())})
+}
+
 func (c *notesSettled) decide(v *view, d *draft) {
-	if seqs := c.s.takeNotes(); len(seqs) > 0 {
+	seqs := c.s.taken()
+	if len(seqs) > 0 {
 		d.add(v.now, journal.NotificationsSettled{Sender: c.s.name, Seqs: seqs})
 	}
+	d.alter(notesForgotten{s: c.s, n: len(seqs)})
 }
+
+// notesForgotten drops what was settled from a session's list.
+type notesForgotten struct {
+	s *session
+	n int
+}
+
+func (c notesForgotten) change(*roster) { c.s.forget(c.n) }
 
 type deadLettered struct {
 	target, sender string

@@ -20,135 +20,161 @@ type audience struct {
 // directed every match counts as live.
 func (v *view) audienceOf(sender string, target *wire.Target) audience {
 	r := &v.ro
-	a := audience{matched: []string{}, live: []string{}, stale: []string{}, passive: []string{}}
-	for s := range r.candidates(target) {
-		if s.logical == sender {
-			continue // neither the sender nor its sidecars are recipients of its own chat
+	some := r.candidates(target)
+	a := audience{sockets: make([]*session, 0, len(some)), matched: make([]string, 0, len(some))}
+	for _, s := range some {
+		if name, ok := r.matchedAs(s, target, sender); ok {
+			a.sockets = append(a.sockets, s)
+			a.matched = append(a.matched, name)
 		}
-		name, ok := r.matchedAs(s, target)
-		if !ok {
-			continue
-		}
-		a.sockets = append(a.sockets, s)
-		a.matched = append(a.matched, name)
 	}
 	slices.Sort(a.matched)
 	a.matched = slices.Compact(a.matched)
-	for _, name := range a.matched {
-		a.classify(v, name, target.Directed())
-	}
+	a.classify(v, target.Directed())
 	return a
 }
 
-func (a *audience) classify(v *view, name string, directed bool) {
-	wake := v.ro.wakeOf(name)
-	a.wake = append(a.wake, wire.NameWake{Name: name, Wake: wake})
-	if !directed || v.ro.live(name, v.now) {
-		a.live = append(a.live, name)
-	} else {
-		a.stale = append(a.stale, name)
-	}
-	if wake == wire.WakePassive {
-		a.passive = append(a.passive, name)
+// classify sorts the matched names into live, stale and passive.
+func (a *audience) classify(v *view, directed bool) {
+	a.wake = make([]wire.NameWake, 0, len(a.matched))
+	a.live, a.stale, a.passive = make([]string, 0, len(a.matched)), []string{}, []string{}
+	for _, name := range a.matched {
+		t := v.ro.seatOf(name)
+		wake := t.wake()
+		a.wake = append(a.wake, wire.NameWake{Name: name, Wake: wake})
+		if !directed || t.live(v.now) {
+			a.live = append(a.live, name)
+		} else {
+			a.stale = append(a.stale, name)
+		}
+		if wake == wire.WakePassive {
+			a.passive = append(a.passive, name)
+		}
 	}
 }
 
-// candidates yields every session that may match, through the indexes where the
-// target's parts allow it.
-func (r *roster) candidates(target *wire.Target) map[*session]bool {
-	out := map[*session]bool{}
-	if target.Everybody() {
-		addAll(out, r.everybody())
-		return out
+// listBytes bounds each list of names in a receipt or warning, so that the frame
+// stays below what agents accept and the record below what the journal does.
+const listBytes = 1 << 16
+
+// bounded is the audience as it is told: lists that would be too long are cut.
+func (a *audience) bounded() *audience {
+	b := *a
+	for _, list := range [...]*[]string{&b.matched, &b.live, &b.stale, &b.passive} {
+		*list = cutTo(listBytes, *list, func(name string) int { return quoted(name) + 3 })
 	}
-	for _, part := range target.Parts() {
-		if isGlob(part) {
-			addAll(out, r.everybody())
-			return out
+	b.wake = cutTo(listBytes, b.wake, func(w wire.NameWake) int { return quoted(w.Name) + 16 })
+	return &b
+}
+
+// cutTo returns the first elements whose sizes sum up to at most room.
+func cutTo[T any](room int, list []T, size func(T) int) []T {
+	for i, e := range list {
+		if room -= size(e); room < 0 {
+			return list[:i:i]
 		}
-		for _, suffix := range [...]string{"", "-rx", "-pane-rx"} {
-			if s := r.byName[part+suffix]; s != nil {
-				out[s] = true
-			}
-		}
-		for s := range r.project[part] {
-			out[s] = true
-		}
+	}
+	return list
+}
+
+// candidates lists every session that may match, each once, through the indexes
+// where the target's parts allow it.
+func (r *roster) candidates(target *wire.Target) []*session {
+	parts := target.Parts()
+	if target.Everybody() || slices.ContainsFunc(parts, isGlob) {
+		return r.bound
+	}
+	if len(parts) == 1 && len(r.role[parts[0]]) == 0 {
+		return r.named(parts[0])
+	}
+	var out []*session
+	for _, part := range parts {
+		out = append(out, r.named(part)...)
 		for s := range r.role[part] {
-			out[s] = true
-			r.addSidecars(out, s)
+			out = append(out, s)
+			t := r.seatOf(s.logical)
+			out = append(out, t.sidecars()...)
 		}
 	}
-	return out
+	return unique(out)
 }
 
-// addSidecars adds the sidecars of a session whose role was addressed.
-func (r *roster) addSidecars(out map[*session]bool, s *session) {
-	for _, suffix := range [...]string{"-rx", "-pane-rx"} {
-		if side := r.byName[s.logical+suffix]; side != nil {
-			out[side] = true
-		}
+// named lists the sessions that a part reaches as a name or as a project, each
+// once.
+func (r *roster) named(part string) []*session {
+	from, to := r.members(part)
+	t := r.seatOf(part)
+	if t == (seat{}) {
+		return r.bound[from:to:to]
 	}
+	return append(t.sockets(), r.bound[from:to]...)
 }
 
-// matchedAs says under which name a session is addressed: a sidecar counts as
-// its logical identity when the target addresses that.
-func (r *roster) matchedAs(s *session, target *wire.Target) (string, bool) {
-	if s.logical != s.name {
-		roles := s.roles
-		if owner := r.byName[s.logical]; owner != nil {
-			roles = append(slices.Clone(roles), owner.roles...)
-		}
-		if target.Matches(s.logical, roles) {
-			return s.logical, true
-		}
-	}
-	return s.name, target.Matches(s.name, s.roles)
-}
-
-// live says whether an agent would consume a directed chat now.
-func (r *roster) live(name string, now int64) bool {
-	if s := r.byName[name]; s != nil && now-s.lastReaction <= reactionWindow {
-		return true
-	}
-	return r.liveWaiter(name, now)
-}
-
-// liveWaiter says whether the agent has a sidecar that was heard lately.
-func (r *roster) liveWaiter(name string, now int64) bool {
-	for _, suffix := range [...]string{"-rx", "-pane-rx"} {
-		if s := r.byName[name+suffix]; s != nil && now-s.lastFrame <= sidecarWindow {
-			return true
-		}
-	}
-	return false
-}
-
-// wakeOf is the wake capability of an agent: its own, else its pane bridge's,
-// else its listener's.
-func (r *roster) wakeOf(name string) string {
-	for _, suffix := range [...]string{"", "-pane-rx", "-rx"} {
-		if s := r.byName[name+suffix]; s != nil && s.wake != "" && s.wake != wire.WakeUnknown {
-			return s.wake
-		}
-	}
-	return wire.WakeUnknown
-}
-
-// seat lists the sessions of one seat: its own and its sidecars'.
-func (r *roster) seat(name string) (out []*session) {
-	for _, suffix := range [...]string{"", "-rx", "-pane-rx"} {
-		if s := r.byName[name+suffix]; s != nil {
+func unique(list []*session) []*session {
+	seen := make(map[*session]bool, len(list))
+	out := list[:0]
+	for _, s := range list {
+		if !seen[s] {
+			seen[s] = true
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-func addAll(out map[*session]bool, all []*session) {
-	for _, s := range all {
-		out[s] = true
+// matchedAs says under which name a session is addressed: a sidecar counts as
+// its logical identity when the target addresses that. Nobody is a recipient of
+// its own chat, nor is its sidecar, unless the target names that one.
+func (r *roster) matchedAs(s *session, target *wire.Target, sender string) (string, bool) {
+	switch {
+	case s.name == sender:
+		return "", false
+	case s.logical == s.name:
+		return s.name, target.Matches(s.name, s.roles())
+	case s.logical == sender:
+		return s.name, slices.Contains(target.Parts(), s.name)
 	}
+	roles := s.roles()
+	if owner := r.byName(s.logical); owner != nil && len(owner.roles()) > 0 {
+		roles = append(slices.Clone(roles), owner.roles()...)
+	}
+	if target.Matches(s.logical, roles) {
+		return s.logical, true
+	}
+	return s.name, target.Matches(s.name, s.roles())
+}
+
+// live says whether the agent would consume a directed chat now.
+func (t *seat) live(now int64) bool {
+	return (t.agent != nil && now-t.agent.lastReaction.Load() <= reactionWindow) || t.liveWaiter(now)
+}
+
+// liveWaiter says whether the agent has a sidecar that was heard lately.
+func (t *seat) liveWaiter(now int64) bool {
+	return heardLately(t.listener, now) || heardLately(t.bridge, now)
+}
+
+func heardLately(s *session, now int64) bool {
+	return s != nil && now-s.lastFrame.Load() <= sidecarWindow
+}
+
+// wake is the wake capability of an agent: its own, else its pane bridge's, else
+// its listener's.
+func (t *seat) wake() string {
+	for _, s := range [...]*session{t.agent, t.bridge, t.listener} {
+		if s != nil && s.wake() != "" {
+			return s.wake()
+		}
+	}
+	return wire.WakeUnknown
+}
+
+// sockets lists the sessions of one seat: its own and its sidecars'.
+func (t *seat) sockets() []*session {
+	if t.agent == nil {
+		return t.sidecars()
+	}
+	return append([]*session{t.agent}, t.sidecars()...)
 }
 
 func isGlob(part string) bool {

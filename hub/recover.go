@@ -45,6 +45,7 @@ func fromSnapshot(store *journal.Store, id wire.HubID) (*state, error) {
 	if err != nil || st.head != upTo {
 		return newState(id), nil // an unreadable snapshot costs time, not truth
 	}
+	st.snapshot = upTo
 	return st, nil
 }
 

@@ -7,18 +7,33 @@ import "fleetrelay/hub/wire"
 type small struct{}
 
 func (small) size() int                 { return 64 }
+func (small) moot() bool                { return false }
 func (small) evidence() evidence        { return evidence{command: "session"} }
 func (small) quarantined(*view, *draft) {}
 
+// bySession is the part that the commands of one socket share. A failure nobody
+// foresaw ends that socket (core-wire-v2 section 15).
+type bySession struct{ s *session }
+
+func (bySession) size() int            { return 64 }
+func (c bySession) moot() bool         { return c.s.ended }
+func (c bySession) evidence() evidence { return evidence{source: c.s.name, command: "session"} }
+func (c bySession) quarantined(_ *view, d *draft) {
+	d.closeAfter(c.s, wire.ReasonInternalError)
+}
+
 // connectCommand counts a socket and, on an open hub, welcomes it at once.
-type connectCommand struct {
-	small
-	s *session
+type connectCommand struct{ bySession }
+
+func (c *connectCommand) quarantined(_ *view, d *draft) {
+	d.alter(arrived{s: c.s})
+	d.closeAfter(c.s, wire.ReasonInternalError)
 }
 
 func (c *connectCommand) decide(v *view, d *draft) {
-	d.alter(arrived{})
-	if !v.secured() {
+	open := !v.secured()
+	d.alter(arrived{s: c.s, welcomed: open})
+	if open {
 		d.tell(c.s, v.welcome(v.ro.sockets+1))
 	}
 }
@@ -36,8 +51,7 @@ func (v *view) welcome(sockets int) *frame {
 // bindCommand is the first frame of a socket: it binds a name, or ends the
 // socket (core-wire-v2 sections 3 and 4).
 type bindCommand struct {
-	small
-	s           *session
+	bySession
 	name        string
 	hasToken    bool
 	token       [32]byte // SHA-256 of the token given
@@ -52,21 +66,32 @@ type bindVerdict struct {
 	principal string
 }
 
-func (c *bindCommand) quarantined(v *view, d *draft) {
-	c.verdict <- bindVerdict{}
+// bindAnswered lets the reader go on: the next frame is judged under the name.
+type bindAnswered struct {
+	c       *bindCommand
+	verdict bindVerdict
+}
+
+func (b bindAnswered) change(*roster) { b.c.verdict <- b.verdict }
+
+// moot is false: the reader waits for an answer.
+func (*bindCommand) moot() bool { return false }
+
+func (c *bindCommand) quarantined(_ *view, d *draft) {
+	d.alter(bindAnswered{c: c})
 	d.closeAfter(c.s, wire.ReasonInternalError)
 }
 
 func (c *bindCommand) decide(v *view, d *draft) {
-	principal, ok := c.admit(v, d)
-	c.verdict <- bindVerdict{bound: ok, principal: principal}
+	principal, tokenID, ok := c.admit(v, d)
+	d.alter(bindAnswered{c: c, verdict: bindVerdict{bound: ok, principal: principal}})
 	if !ok {
 		return
 	}
-	old := v.ro.byName[c.name]
+	old := v.ro.byName(c.name)
 	logical, _ := wire.LogicalIdentity(c.name)
-	d.alter(boundName{s: c.s, name: c.name, logical: logical, now: v.now, hb: c.hb, replaces: old})
-	if v.secured() {
+	d.alter(boundName{s: c.s, name: c.name, logical: logical, tokenID: tokenID, now: v.now, hb: c.hb, replaces: old})
+	if !c.s.welcomed {
 		d.tell(c.s, v.welcome(v.ro.sockets))
 	}
 	d.tell(c.s, v.storedNotes(c.s, c.name, d.next-1))
@@ -79,26 +104,33 @@ func (c *bindCommand) decide(v *view, d *draft) {
 }
 
 // admit checks in the order of the reference: reserved name, token, held name.
-func (c *bindCommand) admit(v *view, d *draft) (principal string, ok bool) {
+func (c *bindCommand) admit(v *view, d *draft) (principal, tokenID string, ok bool) {
+	if c.s.ended {
+		return "", "", false
+	}
 	if bad := wire.ValidLocalName(c.name); bad != nil {
 		c.conflict(v, d, bad.Text, bad.Reason)
-		return "", false
+		return "", "", false
 	}
-	principal, denied := c.authenticate(v)
+	tokenID, denied := c.authenticate(v)
 	if denied != "" {
 		d.tell(c.s, frameItem(&wire.AuthDenied{
 			HubID: v.config.self, TimeUS: v.now, Target: c.name, Text: wire.AuthDeniedText(denied, c.name),
 		}))
 		d.closeAfter(c.s, wire.ReasonAuthDenied)
-		return "", false
+		return "", "", false
 	}
-	return principal, c.takeName(v, d)
+	if principal = "open"; tokenID != "" {
+		principal = "token:" + tokenID
+	}
+	return principal, tokenID, c.takeName(v, d)
 }
 
-// authenticate returns the principal, or why the token does not open this hub.
-func (c *bindCommand) authenticate(v *view) (principal string, denied wire.Reason) {
+// authenticate returns the id of the token, "" on an open hub, or why it does not
+// open this hub.
+func (c *bindCommand) authenticate(v *view) (tokenID string, denied wire.Reason) {
 	if !v.secured() {
-		return "open", ""
+		return "", ""
 	}
 	if !c.hasToken {
 		return "", wire.ReasonTokenRequired
@@ -110,12 +142,12 @@ func (c *bindCommand) authenticate(v *view) (principal string, denied wire.Reaso
 	if logical, _ := wire.LogicalIdentity(c.name); c.name != t.seat && logical != t.seat {
 		return "", wire.ReasonTokenNotForName
 	}
-	return "token:" + t.id, ""
+	return t.id, ""
 }
 
 // takeName refuses a held name, or takes it over within the limits.
 func (c *bindCommand) takeName(v *view, d *draft) bool {
-	if v.ro.byName[c.name] == nil {
+	if v.ro.byName(c.name) == nil {
 		return true
 	}
 	if !c.hb.Takeover {
@@ -123,7 +155,9 @@ func (c *bindCommand) takeName(v *view, d *draft) bool {
 		return false
 	}
 	refused := v.ro.takeoverVerdict(c.name, v.now)
-	d.alter(tookOver{name: c.name, now: v.now, refused: refused})
+	if refused != wire.ReasonTakeoverCooldown {
+		d.alter(tookOver{name: c.name, now: v.now, refused: refused})
+	}
 	if refused != "" {
 		d.closeAfter(c.s, refused)
 	}
@@ -136,14 +170,11 @@ func (c *bindCommand) conflict(v *view, d *draft, text string, reason wire.Reaso
 }
 
 // registrationExpired closes a socket that has bound no name in time.
-type registrationExpired struct {
-	small
-	s *session
-}
+type registrationExpired struct{ bySession }
 
 func (c *registrationExpired) decide(v *view, d *draft) {
 	switch {
-	case c.s.isBound || c.s.gone:
+	case c.s.isBound:
 	case v.secured():
 		d.closeAfter(c.s, wire.ReasonAuthTimeout)
 	default:
@@ -154,19 +185,18 @@ func (c *registrationExpired) decide(v *view, d *draft) {
 // malformed answers a frame that could not be read. Before a name is bound it
 // also ends the socket.
 type malformed struct {
-	small
-	s     *session
+	bySession
 	bound bool
 	err   *wire.FrameError
 	chat  wire.Chat // correlation of a refused chat, if it got that far
 }
 
 func (c *malformed) decide(v *view, d *draft) {
-	target := "all"
+	target := wire.TargetAll
 	if c.bound && !c.early() {
 		target = c.s.name
+		d.heard(c.s, v.now, true)
 	}
-	d.heard(c.s, v.now, true)
 	d.tell(c.s, frameItem(&wire.ErrorFrame{
 		HubID: v.config.self, TimeUS: v.now, Target: target, Text: c.err.Text, Code: c.err.Code(),
 		ClientMsgID: c.chat.ClientMsgID, ClientTimestamp: c.chat.ClientTimestamp,
@@ -188,8 +218,7 @@ func (c *malformed) early() bool {
 
 // switchName ends a socket that speaks under another name than its own.
 type switchName struct {
-	small
-	s  *session
+	bySession
 	to string
 }
 
@@ -204,8 +233,7 @@ func (c *switchName) decide(v *view, d *draft) {
 // heartbeat keeps a session alive; it may change its roles or ask for its
 // mailbox.
 type heartbeat struct {
-	small
-	s  *session
+	bySession
 	hb wire.Heartbeat
 }
 
@@ -216,21 +244,20 @@ func (c *heartbeat) decide(v *view, d *draft) {
 }
 
 // touch is a frame without effect: it only shows that the agent is there.
-type touch struct {
-	small
-	s *session
-}
+type touch struct{ bySession }
 
 func (c *touch) decide(v *view, d *draft) { d.heard(c.s, v.now, true) }
 
 // disconnect is the end of a socket.
-type disconnect struct {
-	small
-	s *session
-}
+type disconnect struct{ bySession }
+
+func (*disconnect) moot() bool { return false }
+
+// quarantined lets the name go whatever happened: it has no socket any more.
+func (c *disconnect) quarantined(_ *view, d *draft) { d.alter(departed{s: c.s}) }
 
 func (c *disconnect) decide(v *view, d *draft) {
-	held := c.s.isBound && v.ro.byName[c.s.name] == c.s
+	held := c.s.isBound && v.ro.byName(c.s.name) == c.s
 	d.alter(departed{s: c.s})
 	if held {
 		v.announceLeave(d, c.s)
@@ -244,23 +271,35 @@ func (d *draft) heard(s *session, now int64, reaction bool) {
 	}
 }
 
-type arrived struct{}
+type arrived struct {
+	s        *session
+	welcomed bool
+}
 
-func (arrived) change(r *roster) { r.sockets++ }
+func (c arrived) change(r *roster) {
+	r.sockets++
+	c.s.welcomed = c.welcomed
+}
 
 type departed struct{ s *session }
 
 func (c departed) change(r *roster) {
 	r.sockets--
-	c.s.gone = true
+	c.s.ended = true
 	if c.s.isBound {
 		r.unbind(c.s)
 	}
 }
 
+// ended drops what a socket that was told to go has sent meanwhile.
+type ended struct{ s *session }
+
+func (c ended) change(*roster) { c.s.ended = true }
+
 type boundName struct {
 	s             *session
 	name, logical string
+	tokenID       string
 	now           int64
 	hb            wire.Heartbeat
 	replaces      *session
@@ -271,8 +310,9 @@ func (c boundName) change(r *roster) {
 		r.unbind(c.replaces)
 	}
 	s := c.s
-	s.name, s.logical, s.isBound = c.name, c.logical, true
-	s.lastFrame, s.lastReaction = c.now, c.now
+	s.name, s.logical, s.tokenID, s.isBound, s.welcomed = c.name, c.logical, c.tokenID, true, true
+	s.lastFrame.Store(c.now)
+	s.lastReaction.Store(c.now)
 	r.bind(s)
 	r.note(c.name, c.now)
 	delete(r.dead, c.name)
@@ -285,12 +325,17 @@ type declared struct {
 }
 
 func (c declared) change(r *roster) {
+	if c.hb.Wake == "" && !c.hb.HasRoles {
+		return
+	}
+	next := *c.s.declared()
 	if c.hb.Wake != "" {
-		c.s.wake = c.hb.Wake
+		next.wake = c.hb.Wake
 	}
 	if c.hb.HasRoles {
-		r.setRoles(c.s, c.hb.Roles)
+		next.roles = c.hb.Roles
 	}
+	r.declare(c.s, &next)
 }
 
 type signOfLife struct {
@@ -303,10 +348,10 @@ func (c signOfLife) change(r *roster) {
 	if !c.s.isBound {
 		return
 	}
-	c.s.lastFrame = c.now
+	c.s.lastFrame.Store(c.now)
 	r.note(c.s.name, c.now)
 	if c.reaction {
-		c.s.lastReaction = c.now
+		c.s.lastReaction.Store(c.now)
 		delete(r.dead, c.s.name)
 	}
 }

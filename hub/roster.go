@@ -2,6 +2,7 @@ package hub
 
 import (
 	"slices"
+	"strings"
 
 	"fleetrelay/hub/wire"
 )
@@ -32,16 +33,30 @@ const (
 // to the core and is lost with the process.
 type roster struct {
 	sockets  int
-	byName   map[string]*session
-	project  map[string]map[*session]bool // by project of the name and of its logical identity
+	seats    map[string]*seat
 	role     map[string]map[*session]bool
-	names    []string   // sorted names; nil after a change
-	bound    []*session // all bound sessions; nil after a change; never altered once handed out
+	names    []string   // sorted names; replaced, never altered
+	bound    []*session // in the order of names; replaced, never altered
 	seen     map[string]int64
 	dead     map[string]*deadLetter
 	takeover map[string]*takeovers
-	presence *presenceChange // coalesced change waiting for the next second
-	watchers []*watcher      // never altered once handed out
+	presence presence
+	watchers []*watcher // never altered once handed out
+}
+
+// seat is one name with the sockets that speak for it. A sidecar stands in its
+// own seat and in that of its logical identity.
+type seat struct{ agent, listener, bridge *session }
+
+// sidecars lists the online sidecars of a seat.
+func (t *seat) sidecars() (out []*session) {
+	if t.listener != nil {
+		out = append(out, t.listener)
+	}
+	if t.bridge != nil {
+		out = append(out, t.bridge)
+	}
+	return out
 }
 
 // deadLetter counts directed chats that met nobody live.
@@ -59,70 +74,118 @@ type takeovers struct {
 
 func newRoster() roster {
 	return roster{
-		byName: map[string]*session{}, project: map[string]map[*session]bool{},
-		role: map[string]map[*session]bool{}, seen: map[string]int64{},
+		seats: map[string]*seat{}, role: map[string]map[*session]bool{}, names: []string{}, seen: map[string]int64{},
 		dead: map[string]*deadLetter{}, takeover: map[string]*takeovers{},
 	}
 }
 
-// online lists the bound names, sorted. The slice is shared and never altered.
-func (r *roster) online() []string {
-	if r.names == nil {
-		r.names = make([]string, 0, len(r.byName))
-		for name := range r.byName {
-			r.names = append(r.names, name)
-		}
-		slices.Sort(r.names)
+// byName is the session bound to a name, nil when it is not online.
+func (r *roster) byName(name string) *session { return r.seatOf(name).agent }
+
+// seatOf is the seat of a name, empty when nobody speaks for it.
+func (r *roster) seatOf(name string) seat {
+	if t := r.seats[name]; t != nil {
+		return *t
 	}
-	return r.names
+	return seat{}
 }
 
-// everybody lists the bound sessions. The slice is shared and never altered.
-func (r *roster) everybody() []*session {
-	if r.bound == nil {
-		r.bound = make([]*session, 0, len(r.byName))
-		for _, s := range r.byName {
-			r.bound = append(r.bound, s)
-		}
-	}
-	return r.bound
+// online lists the bound names, sorted. The slice is shared and never altered.
+func (r *roster) online() []string { return r.names }
+
+// everybody lists the bound sessions by name. The slice is shared and never
+// altered.
+func (r *roster) everybody() []*session { return r.bound }
+
+// members is the range of names and bound whose names begin with "project/".
+func (r *roster) members(project string) (from, to int) {
+	from, _ = slices.BinarySearch(r.names, project+"/")
+	to, _ = slices.BinarySearch(r.names, project+"0") // '0' follows '/'
+	return from, to
 }
 
 // onlineIn lists the bound names of one project, sorted.
 func (r *roster) onlineIn(project string) []string {
-	names := []string{}
-	for s := range r.project[project] {
-		if wire.Project(s.name) == project {
-			names = append(names, s.name)
-		}
+	from, to := r.members(project)
+	names := r.names[from:to:to]
+	if r.byName(project) != nil {
+		return insert(names, project)
 	}
-	slices.Sort(names)
 	return names
 }
 
 func (r *roster) bind(s *session) {
-	r.byName[s.name] = s
-	r.names, r.bound = nil, nil
-	addTo(r.project, wire.Project(s.name), s)
-	addTo(r.project, wire.Project(s.logical), s)
+	i, _ := slices.BinarySearch(r.names, s.name)
+	r.names = slices.Insert(slices.Clip(r.names), i, s.name)
+	r.bound = slices.Insert(slices.Clip(r.bound), i, s)
+	r.sit(s)
 }
 
-func (r *roster) unbind(s *session) {
-	if r.byName[s.name] == s {
-		delete(r.byName, s.name)
+// sit gives a session its places: its own seat, and that of its logical identity.
+func (r *roster) sit(s *session) {
+	r.enter(s.name).agent = s
+	switch {
+	case s.logical == s.name:
+	case strings.HasSuffix(s.name, paneSuffix):
+		r.enter(s.logical).bridge = s
+	default:
+		r.enter(s.logical).listener = s
 	}
-	r.names, r.bound = nil, nil
-	dropFrom(r.project, wire.Project(s.name), s)
-	dropFrom(r.project, wire.Project(s.logical), s)
-	r.setRoles(s, nil)
 }
 
-func (r *roster) setRoles(s *session, roles []string) {
-	for _, role := range s.roles {
+// paneSuffix ends the names of pane bridges.
+const paneSuffix = "-pane-rx"
+
+func (r *roster) enter(name string) *seat {
+	t := r.seats[name]
+	if t == nil {
+		t = &seat{}
+		r.seats[name] = t
+	}
+	return t
+}
+
+// unbind lets a session's name go. It may be called again after another session
+// took the name.
+func (r *roster) unbind(s *session) {
+	r.declare(s, &declaration{})
+	if r.byName(s.name) != s {
+		return
+	}
+	i, _ := slices.BinarySearch(r.names, s.name)
+	r.names = cut(r.names, i)
+	r.bound = cut(r.bound, i)
+	r.leave(s.name, s)
+	r.leave(s.logical, s)
+}
+
+func (r *roster) leave(name string, s *session) {
+	t := r.seats[name]
+	if t == nil {
+		return
+	}
+	for _, place := range [...]**session{&t.agent, &t.listener, &t.bridge} {
+		if *place == s {
+			*place = nil
+		}
+	}
+	if *t == (seat{}) {
+		delete(r.seats, name)
+	}
+}
+
+// cut returns a copy of list without element i.
+func cut[T any](list []T, i int) []T {
+	return append(append(make([]T, 0, len(list)-1), list[:i]...), list[i+1:]...)
+}
+
+// declare replaces what an agent says of itself.
+func (r *roster) declare(s *session, next *declaration) {
+	for _, role := range s.roles() {
 		dropFrom(r.role, role, s)
 	}
-	s.roles = roles
-	for _, role := range roles {
+	s.said.Store(next)
+	for _, role := range next.roles {
 		addTo(r.role, role, s)
 	}
 }
@@ -158,9 +221,20 @@ func (r *roster) dropOldestDead(now int64) {
 			oldest = d
 		}
 	}
-	if len(r.dead) >= deadLetterRows {
+	if len(r.dead) >= deadLetterRows && oldest != nil {
 		delete(r.dead, oldest.target)
 	}
+}
+
+// deadLetters lists the rows that are not out of date.
+func (r *roster) deadLetters(now int64) []deadLetter {
+	out := make([]deadLetter, 0, len(r.dead))
+	for _, d := range r.dead {
+		if now-d.lastUS <= deadLetterAge {
+			out = append(out, *d)
+		}
+	}
+	return out
 }
 
 // takeoverVerdict decides whether a held name may be taken over now.

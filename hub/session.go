@@ -3,7 +3,9 @@ package hub
 import (
 	"context"
 	"crypto/sha256"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fleetrelay/hub/socket"
@@ -21,20 +23,48 @@ type session struct {
 	// Owned by the reader.
 	as        string // the bound name, "" before the core has bound it
 	principal string
+	refused   bool // the socket is about to be closed: nothing more is read
 
-	// Owned by the core.
-	name         string // the bound name, "" before
-	logical      string // the identity a sidecar stands for, else the name
-	roles        []string
-	wake         string
-	lastFrame    int64 // Unix microseconds; heartbeats count
-	lastReaction int64 // heartbeats do not count, registration does
-	isBound      bool
-	gone         bool
+	// Owned by the core; what is atomic is read by queries, too.
+	name     string // the bound name, "" before
+	logical  string // the identity a sidecar stands for, else the name
+	tokenID  string // the token it registered with, "" on an open hub
+	said     atomic.Pointer[declaration]
+	isBound  bool
+	welcomed bool
+	ended    bool // told to go, or gone
+
+	lastFrame    atomic.Int64 // Unix microseconds; heartbeats count
+	lastReaction atomic.Int64 // heartbeats do not count, registration does
 
 	mu    sync.Mutex
 	notes []uint64 // notifications written and not yet settled
 	asked bool     // a notesSettled command is on its way
+}
+
+// declaration is what an agent says of itself. It is replaced, never altered.
+type declaration struct {
+	roles []string
+	wake  string
+}
+
+var nothingSaid declaration
+
+func (s *session) declared() *declaration {
+	if d := s.said.Load(); d != nil {
+		return d
+	}
+	return &nothingSaid
+}
+
+func (s *session) roles() []string { return s.declared().roles }
+
+// wake is the declared wake capability, "" when unknown.
+func (s *session) wake() string {
+	if w := s.declared().wake; w != wire.WakeUnknown {
+		return w
+	}
+	return ""
 }
 
 // serve runs one admitted socket to its end. It returns when nothing of it is
@@ -43,7 +73,7 @@ func (h *Hub) serve(ctx context.Context, sock *socket.Socket) {
 	s := &session{hub: h, sock: sock, src: newSource(sourceDepth), anonymous: h.inventName()}
 	timeout := time.AfterFunc(h.opts.RegistrationTimeout, func() { s.expire(ctx) })
 	defer timeout.Stop()
-	if err := h.in.push(ctx, s.src, &connectCommand{s: s}); err != nil {
+	if err := h.in.push(ctx, s.src, &connectCommand{bySession{s: s}}); err != nil {
 		sock.Close(wire.ReasonHubShutdown)
 	}
 	sock.Run(ctx, func(msg []byte) error { return s.receive(ctx, msg) })
@@ -54,36 +84,47 @@ func (h *Hub) serve(ctx context.Context, sock *socket.Socket) {
 // expire closes a socket that has bound no name in time. The core decides, since
 // a binding may be on its way.
 func (s *session) expire(ctx context.Context) {
-	_ = s.hub.in.push(ctx, s.src, &registrationExpired{s: s}) // after a stop the socket is closed anyway
+	_ = s.hub.in.push(ctx, s.src, &registrationExpired{bySession{s: s}}) // after a stop the socket is closed anyway
 }
 
 // receive turns one message into commands, in order. It blocks while this
-// socket's own queue is full.
+// socket's own queue is full. After a frame that ends the socket the rest is
+// dropped: a socket has one first frame, and one guess at a token.
 func (s *session) receive(ctx context.Context, msg []byte) error {
+	if s.refused {
+		return nil
+	}
 	in, bad := wire.ParseInbound(msg, wire.Limits{MaxBytes: s.hub.opts.Limits.FrameBytes})
 	if bad != nil {
-		return s.push(ctx, &malformed{s: s, bound: s.as != "", err: bad})
+		s.refused = s.as == ""
+		return s.push(ctx, &malformed{bySession: bySession{s: s}, bound: s.as != "", err: bad})
 	}
 	if s.as == "" {
 		bound, err := s.register(ctx, &in)
+		s.refused = !bound
 		if err != nil || !bound || in.Type == wire.TypeHeartbeat {
 			return err
 		}
 	} else if in.Sender != "" && in.Sender != s.as {
-		return s.push(ctx, &switchName{s: s, to: in.Sender})
+		s.refused = true
+		return s.push(ctx, &switchName{bySession: bySession{s: s}, to: in.Sender})
 	}
 	return s.dispatch(ctx, &in)
 }
 
 // dispatch hands a bound session's frame to the core.
 func (s *session) dispatch(ctx context.Context, in *wire.Inbound) error {
+	by := bySession{s: s}
 	switch in.Type {
 	case wire.TypeHeartbeat:
-		return s.push(ctx, &heartbeat{s: s, hb: in.Heartbeat()})
+		return s.push(ctx, &heartbeat{bySession: by, hb: in.Heartbeat()})
 	case wire.TypeChat:
 		chat, bad := in.Chat()
 		if bad != nil {
-			return s.push(ctx, &malformed{s: s, bound: true, err: bad, chat: chat})
+			return s.push(ctx, &malformed{bySession: by, bound: true, err: bad, chat: chat})
+		}
+		if chat.Answer != nil {
+			s.hub.warm(chat.Answer.ToSeq)
 		}
 		return s.push(ctx, &chatCommand{
 			from: s, sender: s.as, principal: s.principal, chat: chat, target: wire.CompileTarget(chat.Target),
@@ -91,15 +132,16 @@ func (s *session) dispatch(ctx context.Context, in *wire.Inbound) error {
 	case wire.TypeAck:
 		ack, ok := in.Ack()
 		if !ok {
-			return s.push(ctx, &touch{s: s})
+			return s.push(ctx, &touch{by})
 		}
-		return s.push(ctx, &ackCommand{s: s, ack: ack})
+		s.hub.warm(ack.Seq)
+		return s.push(ctx, &ackCommand{bySession: by, ack: ack})
 	case wire.TypeWhoRequest:
-		return s.push(ctx, &whoCommand{s: s})
+		return s.push(ctx, &whoCommand{by})
 	case wire.TypeStateRequest:
-		return s.push(ctx, &stateCommand{s: s})
+		return s.push(ctx, &stateCommand{by})
 	}
-	return s.push(ctx, &malformed{s: s, bound: true, err: wire.UnknownType(in.Type)})
+	return s.push(ctx, &malformed{bySession: by, bound: true, err: wire.UnknownType(in.Type)})
 }
 
 // register asks the core to bind the first frame's name and waits for its
@@ -110,12 +152,13 @@ func (s *session) register(ctx context.Context, in *wire.Inbound) (bound bool, e
 		name = s.anonymous
 	}
 	cmd := &bindCommand{
-		s: s, name: name, hasToken: in.Token != "", token: sha256.Sum256([]byte(in.Token)),
+		bySession: bySession{s: s}, name: name, hasToken: in.Token != "", token: sha256.Sum256([]byte(in.Token)),
 		isHeartbeat: in.Type == wire.TypeHeartbeat, verdict: make(chan bindVerdict, 1),
 	}
 	if cmd.isHeartbeat {
 		cmd.hb = in.Heartbeat()
 	}
+	s.hub.warmNames(name)
 	if err := s.push(ctx, cmd); err != nil {
 		return false, err
 	}
@@ -138,26 +181,45 @@ func (s *session) push(ctx context.Context, cmd command) error { return s.hub.in
 // leave tells the core that the socket has ended. It does not give up while the
 // core lives: a name without a socket would stay bound for ever.
 func (h *Hub) leave(s *session) {
-	_ = h.in.push(context.Background(), s.src, &disconnect{s: s}) // fails only once the core has stopped
+	_ = h.in.push(context.Background(), s.src, &disconnect{bySession{s: s}}) // fails only once the core has stopped
 }
 
-// took collects a notification the socket has taken and lets the core settle
-// it. When the queue is full the next one takes it along; if none follows, the
-// row is sent again at the next registration under the same id.
-func (s *session) took(seq uint64) {
+// notesAtOnce bounds the notifications settled by one event.
+const notesAtOnce = 256
+
+// took collects notifications the socket has taken and lets the core settle
+// them. When the queue is full the next ones take them along; if none follow, the
+// rows are sent again at the next registration under the same ids.
+func (s *session) took(seqs ...uint64) {
+	if len(seqs) == 0 {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.notes = append(s.notes, seq)
-	if !s.asked {
+	s.notes = append(s.notes, seqs...)
+	s.askLocked()
+}
+
+func (s *session) askLocked() {
+	if !s.asked && len(s.notes) > 0 {
 		s.asked, _ = s.hub.in.offer(s.hub.settling, &notesSettled{s: s})
 	}
 }
 
-// takeNotes is called by the core when it settles what was collected.
-func (s *session) takeNotes() []uint64 {
+// taken lists the oldest notifications to be settled, for the core.
+func (s *session) taken() []uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	notes := s.notes
-	s.notes, s.asked = nil, false
-	return notes
+	return slices.Clone(s.notes[:min(len(s.notes), notesAtOnce)])
+}
+
+// forget drops n of them once they are settled and asks again for the rest.
+func (s *session) forget(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.notes = s.notes[n:]; len(s.notes) == 0 {
+		s.notes = nil
+	}
+	s.asked = false
+	s.askLocked()
 }

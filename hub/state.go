@@ -20,11 +20,13 @@ type state struct {
 	epoch   Epoch
 	head    uint64 // sequence of the last event applied
 	lastMsg uint64 // last msg_id given
-	known   *identities
-	pending *receiptQueue
-	lanes   map[wire.HubID]*lane
-	tokens  map[string]token // by id
-	trust   *federation.Trust
+	// snapshot is what the latest snapshot holds up to. It is not part of one.
+	snapshot uint64
+	known    *identities
+	pending  *receiptQueue
+	lanes    map[wire.HubID]*lane
+	tokens   map[string]token // by id
+	trust    *federation.Trust
 }
 
 // Epoch orders what one node states across restores: the number is raised
@@ -76,6 +78,14 @@ func (st *state) lane(peer wire.HubID) *lane {
 		st.lanes[peer] = l
 	}
 	return l
+}
+
+// laneOf is the lane shared with a peer as it is now; it makes none.
+func (st *state) laneOf(peer wire.HubID) lane {
+	if l := st.lanes[peer]; l != nil {
+		return *l
+	}
+	return lane{peer: peer}
 }
 
 // tokenOf finds a live token by its hash.

@@ -57,7 +57,7 @@ func (h *Hub) Status(ctx context.Context) (Status, error) {
 		s.Head, s.Online, s.Secured = v.st.head, v.ro.online(), v.secured()
 		s.PrivateDirected, s.PendingReceipts = v.privateDirected(), v.st.pending.len()
 		for _, p := range v.st.trust.Peers() {
-			l := v.st.lane(p.Hub)
+			l := v.st.laneOf(p.Hub)
 			ps := PeerStatus{
 				Hub: p.Hub, Endpoint: p.Endpoint, By: p.By, User: p.User, AddedUS: p.AddedUS,
 				OutHead: l.outHead, OutAcked: l.acked, In: l.in.Seq,
@@ -72,7 +72,10 @@ func (h *Hub) Status(ctx context.Context) (Status, error) {
 		}
 		return nil
 	})
+	if err != nil {
+		return Status{}, err
+	}
 	s.Turns, s.Events = h.stats.turns.Load(), h.stats.events.Load()
 	s.Journal = h.opts.Store.Metrics()
-	return s, err
+	return s, nil
 }

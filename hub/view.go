@@ -21,6 +21,7 @@ type view struct {
 
 	recent  recentChats
 	raised  map[string]uint64 // watermarks raised in this turn, one event each at its end
+	current flight            // what this turn adds
 	flights []flight          // turns not yet applied to Pebble, oldest first
 }
 
@@ -29,7 +30,11 @@ type view struct {
 type flight struct {
 	applied    <-chan struct{}
 	watermarks map[string]uint64
+	purged     map[uint64]bool                  // bodies that are gone with it
+	chats      map[uint64]*journal.ChatAccepted // those too large for recent
 }
+
+func (f *flight) empty() bool { return len(f.watermarks)+len(f.purged)+len(f.chats) == 0 }
 
 // config is what decisions depend on and what never changes while running.
 type config struct {
@@ -39,6 +44,7 @@ type config struct {
 	privateDirected *bool
 	frameBytes      int
 	fault           *fault
+	counting        chan struct{} // capacity 1: held while mail is counted
 }
 
 // begin starts a turn: rows that have reached Pebble are no longer needed here.
@@ -47,12 +53,12 @@ func (v *view) begin(now int64) {
 	for len(v.flights) > 0 && isClosed(v.flights[0].applied) {
 		v.flights = v.flights[1:]
 	}
-	v.raised = nil
+	v.raised, v.current = nil, flight{}
 }
 
 func (v *view) endTurn(t *turn) {
-	if len(v.raised) > 0 {
-		v.flights = append(v.flights, flight{applied: t.applied, watermarks: v.raised})
+	if v.current.applied, v.current.watermarks = t.applied, v.raised; !v.current.empty() {
+		v.flights = append(v.flights, v.current)
 	}
 }
 
@@ -92,6 +98,9 @@ func (v *view) chat(seq uint64) (*journal.ChatAccepted, bool) {
 	if r, ok := v.recent.get(seq); ok {
 		return r, r != nil
 	}
+	if r := v.inFlight(seq); r != nil {
+		return r, true
+	}
 	ev, ok, err := v.store.Event(seq)
 	if err != nil {
 		panic(err)
@@ -107,11 +116,56 @@ func (v *view) chat(seq uint64) (*journal.ChatAccepted, bool) {
 	return &r, true
 }
 
-// remember keeps a decided fact where chat finds it before Pebble does.
+// largeTarget is the target from which a chat is not kept in recent: that many of
+// them would be much memory.
+const largeTarget = 1 << 10
+
+// inFlight finds a large chat that may not be in Pebble yet.
+func (v *view) inFlight(seq uint64) *journal.ChatAccepted {
+	if r := v.current.chats[seq]; r != nil {
+		return r
+	}
+	for i := range v.flights {
+		if r := v.flights[i].chats[seq]; r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// isPurged says whether the body of an event is gone, in Pebble or on the way
+// there.
+func (v *view) isPurged(seq uint64) (bool, error) {
+	if v.current.purged[seq] {
+		return true, nil
+	}
+	for i := range v.flights {
+		if v.flights[i].purged[seq] {
+			return true, nil
+		}
+	}
+	_, held, err := v.store.Body(seq)
+	return !held, err
+}
+
+// remember keeps a decided fact where decisions find it before Pebble does.
 func (v *view) remember(f *fact) {
-	if r, ok := f.record.(journal.ChatAccepted); ok {
-		v.recent.put(f.event.Seq, &r)
+	switch r := f.record.(type) {
+	case journal.ChatAccepted:
+		if len(r.Target) < largeTarget {
+			v.recent.put(f.event.Seq, &r)
+			return
+		}
+		if v.current.chats == nil {
+			v.current.chats = map[uint64]*journal.ChatAccepted{}
+		}
+		v.current.chats[f.event.Seq] = &r
 		return
+	case journal.BodyPurged:
+		if v.current.purged == nil {
+			v.current.purged = map[uint64]bool{}
+		}
+		v.current.purged[r.Seq] = true
 	}
 	v.recent.put(f.event.Seq, nil)
 }
