@@ -9,7 +9,8 @@ type Options struct {
 	ReadLimit int64
 	// QueueCount and QueueBytes bound the items that wait for the writer or are not yet taken by the
 	// operating system, the bytes by Item.Size. An item is always taken when nothing waits, however large.
-	// Defaults 1024 and 4 MiB.
+	// Defaults 8192 and 8 MiB: several full turns of the core addressed to one reader must fit, or a burst would
+	// close a socket that keeps up.
 	QueueCount, QueueBytes int
 	// PingEvery is the pause between two pings, PongWait the time for a sign of life after one.
 	// Defaults 15 s and 15 s.
@@ -23,8 +24,8 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	setDefault(&o.ReadLimit, 1<<20)
-	setDefault(&o.QueueCount, 1024)
-	setDefault(&o.QueueBytes, 4<<20)
+	setDefault(&o.QueueCount, 8192)
+	setDefault(&o.QueueBytes, 8<<20)
 	setDefault(&o.PingEvery, 15*time.Second)
 	setDefault(&o.PongWait, 15*time.Second)
 	setDefault(&o.WriteTimeout, 10*time.Second)
