@@ -45,6 +45,7 @@ func (c *crasher) String() string { return "crasher" }
 // TestCrashAfterEveryWrite cuts the power before every change to the disk that a mixed workload makes: what was told
 // is in what reopens, and that is a prefix of what was written. Some of the recoveries are cut in the same way.
 func TestCrashAfterEveryWrite(t *testing.T) {
+	t.Parallel()
 	seed := seedOf(t)
 	batches, again := 220, 40
 	if testing.Short() {

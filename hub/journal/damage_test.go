@@ -205,6 +205,7 @@ func (v *victim) run(t *testing.T, seed uint64, n int, only ...string) (outcomes
 
 // TestDamage flips bits and cuts files of every kind: everything is recovered, or refused or reported with a reason.
 func TestDamage(t *testing.T) {
+	t.Parallel()
 	seed := seedOf(t)
 	n := 500
 	if testing.Short() {
@@ -223,6 +224,7 @@ func TestDamage(t *testing.T) {
 // TestDamageCheckFindsSilentLoss shows that the check above is one: without the head slot's witness, the same damage
 // to logs and manifests is silent, and an older format of the engine reads a flipped bit as the end of the log.
 func TestDamageCheckFindsSilentLoss(t *testing.T) {
+	t.Parallel()
 	blind := func(fs vfs.FS) Options {
 		o := smallOptions(fs)
 		o.testing.noHeadCheck = true

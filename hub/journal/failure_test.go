@@ -33,6 +33,7 @@ func (f *failFrom) String() string { return "failFrom" }
 // TestEveryCallFails fails file system call n for every n until a run succeeds: what Wait returned for is there
 // afterwards, every error has its reason, nothing hangs, and the next start is consistent.
 func TestEveryCallFails(t *testing.T) {
+	t.Parallel()
 	seed := seedOf(t)
 	for _, forEver := range []bool{false, true} {
 		t.Run(fmt.Sprintf("for_ever=%v", forEver), func(t *testing.T) {
