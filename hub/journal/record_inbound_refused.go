@@ -16,7 +16,9 @@ func (InboundRefused) Kind() Kind { return KindInboundRefused }
 
 // Append appends the record's fields to dst.
 func (r InboundRefused) Append(dst []byte) []byte {
-	dst = appendOrigin(dst, 1, &r.Origin)
+	if r.Origin != (Origin{}) {
+		dst = appendOrigin(dst, 1, &r.Origin)
+	}
 	dst = appendText(dst, 2, r.Reason)
 	return appendFixed(dst, 3, r.LaneHash[:])
 }
@@ -30,6 +32,7 @@ func (r *InboundRefused) field(d *decoder, num protowire.Number) {
 	switch num {
 	case 1:
 		r.Origin = d.origin()
+		d.single(r.Origin == (Origin{}))
 	case 2:
 		r.Reason = d.text()
 	case 3:
