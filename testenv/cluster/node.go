@@ -87,11 +87,11 @@ func (n *Node) failed(args []string, diag string, code int, err error) error {
 	return nil
 }
 
-// Start starts the process and waits until it serves.
-func (n *Node) Start(ctx context.Context) error {
+// Start starts the process, in this life with more arguments, and waits until it serves.
+func (n *Node) Start(ctx context.Context, more ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
-	return n.Proc.Start(ctx)
+	return n.Proc.Start(ctx, more...)
 }
 
 // Stop ends the process as an operator does. Another exit code than 0 is an error.

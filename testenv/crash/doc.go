@@ -1,5 +1,5 @@
-// Package crash is the crash run: two real nodes, messages both ways through real clients, SIGKILLs at random moments,
-// recipients that come and go, and at the end the checker as a process of its own, which judges from the applications'
+// Package crash is the crash run: two real nodes, messages both ways through real clients, SIGKILLs at random moments from
+// outside, during recovery, and at the journal's own fail-points, recipients that come and go, and at the end the checker as a process of its own, which judges from the applications'
 // logs and both journals' exports.
 //
 // The run ends when everything that was accepted has arrived, or when nothing more comes; the verdict is the checker's

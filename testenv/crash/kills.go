@@ -11,17 +11,20 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"fleetrelay/hub/journal"
 	"fleetrelay/testenv/cluster"
+	"fleetrelay/testenv/failpoint"
 	"fleetrelay/testenv/process"
 )
 
 // plan is what the seed decides about one moment of the run.
 type plan struct {
-	at        int64 // this many messages accepted
-	victims   []int // nodes, killed together
-	downFor   int64 // so many more accepted elsewhere before they are started again
-	again     bool  // killed once more while it starts
-	wanderers []int // readers that change between online and offline before the kill
+	at        int64  // this many messages accepted
+	victims   []int  // nodes, killed together
+	downFor   int64  // so many more accepted elsewhere before they are started again
+	again     bool   // killed once more while it starts
+	point     string // the first victim ends by itself at this fail-point in a life of its own, "" for none
+	wanderers []int  // readers that change between online and offline before the kill
 }
 
 // drawPlans spreads the kills over the run. The number of SIGKILLs is exactly kills.
@@ -34,6 +37,8 @@ func drawPlans(rng *rand.Rand, kills, readers int, total int64) []plan {
 			p.victims = []int{0, 1}
 		case left >= 2 && rng.IntN(5) == 0:
 			p.again = true
+		case left >= 2 && rng.IntN(2) == 0:
+			p.point = drawPoint(rng)
 		}
 		for range rng.IntN(3) {
 			p.wanderers = append(p.wanderers, rng.IntN(readers))
@@ -47,10 +52,26 @@ func drawPlans(rng *rand.Rand, kills, readers int, total int64) []plan {
 
 func (p *plan) kills() int {
 	n := len(p.victims)
-	if p.again {
+	if p.again || p.point != "" {
 		n++
 	}
 	return n
+}
+
+// lastPoint bounds the hit at which a fail-point fires: a life of some hundred turns reaches it.
+const lastPoint = 60
+
+// drawPoint is one of the journal's fail-points that a life with traffic passes.
+func drawPoint(rng *rand.Rand) string {
+	points := []string{
+		journal.PointStoreOpen, journal.PointStoreOpened, journal.PointApplyBefore, journal.PointApplyAfter,
+		journal.PointSyncBefore, journal.PointSyncAfter, journal.PointHeadWrite, journal.PointHeadSync,
+	}
+	p := failpoint.Point{Name: points[rng.IntN(len(points))], Hit: 1, Action: failpoint.Kill}
+	if p.Name != journal.PointStoreOpen && p.Name != journal.PointStoreOpened {
+		p.Hit += rng.Uint64N(lastPoint)
+	}
+	return p.String()
 }
 
 // killer carries out the plans while the senders send.
@@ -133,11 +154,43 @@ func (k *killer) kill(ctx context.Context, p *plan) error {
 			return err
 		}
 	}
+	if p.point != "" {
+		if err := k.liveUntil(ctx, k.nodes[p.victims[0]], p.point); err != nil {
+			return err
+		}
+	}
 	var g errgroup.Group
 	for _, v := range p.victims {
 		g.Go(func() error { return k.nodes[v].Start(ctx) })
 	}
 	return g.Wait()
+}
+
+// liveUntil gives a node one life that ends at a fail-point. When the traffic does not reach it, it is killed from outside.
+func (k *killer) liveUntil(ctx context.Context, n *cluster.Node, point string) error {
+	if err := n.Proc.Launch("--testing__failpoint", point); err != nil {
+		return err
+	}
+	last, since := k.total.accepted.Load(), time.Now()
+	err := process.Poll(ctx, func() error {
+		select {
+		case <-n.Proc.Done():
+			return nil
+		default:
+		}
+		if now := k.total.accepted.Load(); now != last {
+			last, since = now, time.Now()
+		}
+		if time.Since(since) < standstill {
+			return fmt.Errorf("%s has not met %s", n.Hub, point)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	k.kills++
+	return n.Proc.Kill()
 }
 
 // killStarting kills a node in the middle of its recovery: as soon as it has printed anything, or ended.

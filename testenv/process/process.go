@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -50,18 +51,18 @@ const pollEvery = 5 * time.Millisecond
 // New prepares a process without starting it.
 func New(spec Spec) *Process { return &Process{spec: spec} }
 
-// Start runs the process and waits until it is ready. When it ends before that, the error holds its exit code and the
-// end of its stderr.
-func (p *Process) Start(ctx context.Context) error {
-	if err := p.Launch(); err != nil {
+// Start runs the process, in this life with more arguments, and waits until it is ready. When it ends before that, the
+// error holds its exit code and the end of its stderr.
+func (p *Process) Start(ctx context.Context, more ...string) error {
+	if err := p.Launch(more...); err != nil {
 		return err
 	}
 	return p.AwaitReady(ctx)
 }
 
 // Launch runs the process and does not wait.
-func (p *Process) Launch() error {
-	if _, err := p.launch(); err != nil {
+func (p *Process) Launch(more ...string) error {
+	if _, err := p.launch(more); err != nil {
 		return fmt.Errorf("start %s: %w", p.spec.Name, err)
 	}
 	return nil
@@ -82,7 +83,7 @@ func (p *Process) AwaitReady(ctx context.Context) error {
 	return nil
 }
 
-func (p *Process) launch() (*run, error) {
+func (p *Process) launch(more []string) (*run, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.run != nil && !p.run.ended() {
@@ -92,14 +93,14 @@ func (p *Process) launch() (*run, error) {
 	r := &run{done: make(chan struct{})}
 	stem := filepath.Join(p.spec.LogDir, fmt.Sprintf("%s.%d", p.spec.Name, p.starts))
 	r.stdout, r.stderr = stem+".out", stem+".err"
-	if err := r.start(p.spec); err != nil {
+	if err := r.start(p.spec, more); err != nil {
 		return nil, err
 	}
 	p.run = r
 	return r, nil
 }
 
-func (r *run) start(spec Spec) error {
+func (r *run) start(spec Spec, more []string) error {
 	stdout, err := os.Create(r.stdout)
 	if err != nil {
 		return err
@@ -110,7 +111,7 @@ func (r *run) start(spec Spec) error {
 		return err
 	}
 	defer stderr.Close()
-	r.cmd = exec.Command(spec.Binary, spec.Args...)
+	r.cmd = exec.Command(spec.Binary, slices.Concat(spec.Args, more)...)
 	r.cmd.Dir, r.cmd.Stdout, r.cmd.Stderr = spec.Dir, stdout, stderr
 	r.cmd.Env = append(os.Environ(), spec.Env...)
 	dieWithParent(r.cmd)
