@@ -271,3 +271,21 @@ func TestReplayStartsAnywhere(t *testing.T) {
 		t.Errorf("stopped by its caller: %v", err)
 	}
 }
+
+// TestLargeBody takes a body beyond the memtable, as a snapshot may be, through a power cut.
+func TestLargeBody(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	s := mustOpen(t, mem)
+	state := bytes.Repeat([]byte("state"), 1<<18)
+	commit(t, s, chat("before"))
+	commit(t, s, NewEvent(0, 1, SnapshotTaken{UpTo: 1}).WithBody(state, [32]byte{}))
+	commit(t, s, chat("after"))
+	again := mustOpen(t, mem.CrashClone(vfs.CrashCloneCfg{}))
+	upTo, got, ok, err := again.LatestSnapshot()
+	if upTo != 1 || !bytes.Equal(got, state) || !ok || err != nil {
+		t.Errorf("%d, %d bytes, %v, %v", upTo, len(got), ok, err)
+	}
+	if seq, _ := again.Head(); seq != 3 {
+		t.Errorf("head %d", seq)
+	}
+}
