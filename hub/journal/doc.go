@@ -16,6 +16,10 @@
 // order of Apply (they may be the same); the caller numbers events densely, computes body digests and projects
 // tables. What was applied is readable before it is synced; [Store.Synced] tells how far one may speak of it.
 //
+// What it does not do: purged bytes are gone for every reader at once, and from the disk when compaction and the reuse
+// of a log overwrite them. A power cut and a damaged log tail together may hide up to the last second before the cut
+// from the head slot; the peers' cursors are the witness for that.
+//
 // # Folder
 //
 //	DIR/FORMAT   plain text: format number, minimum reader, hub id, the sentence to print; written once
