@@ -193,8 +193,8 @@ func (c *chatCommand) remote(v *view, d *draft, addr wire.Address) {
 // before the fan-out, otherwise after it (section 8).
 func (c *chatCommand) local(v *view, d *draft) {
 	var a audience
-	if c.target.Directed() || c.chat.ReceiptRequested {
-		a = v.audienceOf(c.sender, &c.target)
+	if c.target.Directed() {
+		a = v.ro.audienceOf(c.sender, &c.target, v.now)
 	}
 	frame := c.accept(v, d, "", 0)
 	settled := c.receipt(v, d, frame, &a)

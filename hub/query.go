@@ -90,9 +90,9 @@ func (w *who) snapshot() *wire.WhoSnapshot {
 	return snap
 }
 
-// seatsOf pairs sessions with their sidecars, as the roster does.
+// seatsOf is a roster of who was bound then, for reading outside the core.
 func seatsOf(bound []*session) *roster {
-	r := &roster{seats: make(map[string]*seat, len(bound))}
+	r := &roster{seats: make(map[string]*seat, len(bound)), bound: bound}
 	for _, s := range bound {
 		r.sit(s)
 	}

@@ -20,10 +20,12 @@ func (c *chatCommand) receipt(v *view, d *draft, frame *wire.ChatFrame, a *audie
 		return nil
 	}
 	if !directed {
-		return frameItem(receiptFrame(v.config.self, v.now, verdict{
-			chatSeq: frame.Seq, msgID: frame.MsgID, sender: c.sender, target: c.chat.Target,
-			clientMsgID: c.chat.ClientMsgID, audience: a.bounded(), reason: a.reason(),
-		}.record(0)))
+		return frameItem(&crowdReceipt{
+			self: v.config.self, now: v.now, bound: v.ro.everybody(), target: &c.target, verdict: verdict{
+				chatSeq: frame.Seq, msgID: frame.MsgID, sender: c.sender, target: c.chat.Target,
+				clientMsgID: c.chat.ClientMsgID,
+			},
+		})
 	}
 	state := journal.ReceiptDelivered
 	if dead {
@@ -76,6 +78,24 @@ func (vd verdict) record(state journal.ReceiptState) journal.ReceiptSettled {
 		rec.Wake = append(rec.Wake, journal.NameWake(w))
 	}
 	return rec
+}
+
+// crowdReceipt is the receipt of a chat that is not directed. Nothing of it is
+// journalled, so the socket's writer looks who was there, and not the core.
+type crowdReceipt struct {
+	self    wire.HubID
+	now     int64
+	bound   []*session
+	target  *wire.Target
+	verdict verdict
+}
+
+// Append builds the frame.
+func (c *crowdReceipt) Append(dst []byte) []byte {
+	r := seatsOf(c.bound)
+	a := r.audienceOf(c.verdict.sender, c.target, c.now)
+	c.verdict.audience, c.verdict.reason = a.bounded(), a.reason()
+	return receiptFrame(c.self, c.now, c.verdict.record(0)).Append(dst)
 }
 
 // receiptFrame builds the frame of a settled receipt; the same record gives the

@@ -18,8 +18,7 @@ type audience struct {
 
 // audienceOf matches a target against who is online. For a target that is not
 // directed every match counts as live.
-func (v *view) audienceOf(sender string, target *wire.Target) audience {
-	r := &v.ro
+func (r *roster) audienceOf(sender string, target *wire.Target, now int64) audience {
 	some := r.candidates(target)
 	a := audience{sockets: make([]*session, 0, len(some)), matched: make([]string, 0, len(some))}
 	for _, s := range some {
@@ -30,19 +29,19 @@ func (v *view) audienceOf(sender string, target *wire.Target) audience {
 	}
 	slices.Sort(a.matched)
 	a.matched = slices.Compact(a.matched)
-	a.classify(v, target.Directed())
+	a.classify(r, target.Directed(), now)
 	return a
 }
 
 // classify sorts the matched names into live, stale and passive.
-func (a *audience) classify(v *view, directed bool) {
+func (a *audience) classify(r *roster, directed bool, now int64) {
 	a.wake = make([]wire.NameWake, 0, len(a.matched))
 	a.live, a.stale, a.passive = make([]string, 0, len(a.matched)), []string{}, []string{}
 	for _, name := range a.matched {
-		t := v.ro.seatOf(name)
+		t := r.seatOf(name)
 		wake := t.wake()
 		a.wake = append(a.wake, wire.NameWake{Name: name, Wake: wake})
-		if !directed || t.live(v.now) {
+		if !directed || t.live(now) {
 			a.live = append(a.live, name)
 		} else {
 			a.stale = append(a.stale, name)

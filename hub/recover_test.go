@@ -40,6 +40,18 @@ func randomWork(r *rig, rng *rand.Rand, steps int) {
 	}
 }
 
+// snapshotNow journals the hot state.
+func snapshotNow(t *testing.T, r *rig) {
+	t.Helper()
+	if err := r.hub.operate(t.Context(), func(v *view, d *draft) error {
+		state := v.st.encode()
+		d.addBody(v.now, journal.SnapshotTaken{UpTo: v.st.head}, state, digestOf(state))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // The state after a restart is the state before: through a snapshot and without
 // one, byte for byte.
 func TestStateIsAFunctionOfTheJournal(t *testing.T) {
@@ -49,13 +61,7 @@ func TestStateIsAFunctionOfTheJournal(t *testing.T) {
 	r := startRig(t, fs)
 	randomWork(r, rand.New(rand.NewPCG(seed, 0)), 150)
 	var live []byte
-	if err := r.hub.operate(t.Context(), func(v *view, d *draft) error {
-		state := v.st.encode()
-		d.addBody(v.now, journal.SnapshotTaken{UpTo: v.st.head}, state, digestOf(state))
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	snapshotNow(t, r)
 	late := r.dial("late/one")
 	late.send(`{"sender":"late/one","type":"heartbeat"}`)
 	late.typed("presence_update")
