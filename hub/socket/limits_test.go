@@ -113,7 +113,7 @@ func TestSlowPeerIsNotCut(t *testing.T) {
 // TestSlowReaderDelaysNobody: while one socket's peer reads nothing, another gets its frames at once.
 func TestSlowReaderDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stuck, fine := pipePair(t, Options{}, ignore), pipePair(t, Options{}, ignore)
+		stuck, fine := pipePair(t, Options{QueueCount: 1000}, ignore), pipePair(t, Options{}, ignore)
 		start := time.Now()
 		shared := item("to both")
 		refused := false
