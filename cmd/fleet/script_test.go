@@ -29,6 +29,10 @@ func TestScripts(t *testing.T) {
 			"ports":  portsCommand,
 			"occupy": occupyCommand,
 			"ready":  readyCommand,
+			"pinof":  pinofCommand,
+			"refused": func(ts *testscript.TestScript, _ bool, args []string) {
+				await(ts, args[0], func(s node.Status) bool { return len(s.Peers) == 1 && s.Peers[0].LinkReason == args[1] })
+			},
 			"watching": func(ts *testscript.TestScript, _ bool, args []string) {
 				await(ts, args[0], func(s node.Status) bool { return s.Watchers > 0 })
 			},
@@ -66,6 +70,15 @@ func portsCommand(ts *testscript.TestScript, _ bool, args []string) {
 	for i, name := range args {
 		ts.Setenv(name, strconv.Itoa(ports[i]))
 	}
+}
+
+// pinofCommand: `pinof VAR DIR` sets the variable to the pin of a stopped node.
+func pinofCommand(ts *testscript.TestScript, _ bool, args []string) {
+	c, err := node.Connect(context.Background(), node.Options{Dir: ts.MkAbs(args[1])})
+	ts.Check(err)
+	s, err := c.Status(context.Background())
+	ts.Check(closeAfter(err, c))
+	ts.Setenv(args[0], s.Pin)
 }
 
 // occupyCommand: `occupy tcp|udp ADDR` holds an address until the script ends.

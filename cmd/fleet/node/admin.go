@@ -30,13 +30,13 @@ type userKey struct{}
 // adminHandler answers the admin socket. Every operation acts as the user at the other end.
 func (n *Node) adminHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+pathStatus, answer(func(ctx context.Context, _ Empty) (Status, error) { return n.Status(ctx) }))
-	mux.HandleFunc("POST "+pathPeers, answer(n.addPeer))
-	mux.HandleFunc("GET "+pathTokens, answer(n.tokens))
-	mux.HandleFunc("POST "+pathTokens, answer(n.createToken))
+	mux.HandleFunc("GET "+pathStatus, answer(n, func(ctx context.Context, _ Empty) (Status, error) { return n.Status(ctx) }))
+	mux.HandleFunc("POST "+pathPeers, answer(n, n.addPeer))
+	mux.HandleFunc("GET "+pathTokens, answer(n, n.tokens))
+	mux.HandleFunc("POST "+pathTokens, answer(n, n.createToken))
 	mux.HandleFunc("DELETE "+pathTokens+"/{id}", n.revokeToken)
-	mux.HandleFunc("POST "+pathSend, answer(n.send))
-	mux.HandleFunc("POST "+pathPurge, answer(n.purge))
+	mux.HandleFunc("POST "+pathSend, answer(n, n.send))
+	mux.HandleFunc("POST "+pathPurge, answer(n, n.purge))
 	mux.HandleFunc("GET "+pathWatch, n.watch)
 	mux.HandleFunc("GET "+pathExport, n.export)
 	return mux
@@ -61,7 +61,7 @@ func userOf(ctx context.Context) string {
 }
 
 // answer makes a handler of a function from a JSON request to a JSON answer.
-func answer[In, Out any](fn func(context.Context, In) (Out, error)) http.HandlerFunc {
+func answer[In, Out any](n *Node, fn func(context.Context, In) (Out, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var in In
 		if r.Method == http.MethodPost {
@@ -70,13 +70,13 @@ func answer[In, Out any](fn func(context.Context, In) (Out, error)) http.Handler
 				err = wire.Unmarshal(body, &in)
 			}
 			if err != nil {
-				refuse(w, &Refusal{Reason: wire.ReasonMalformedJSON, Text: "the request is not what this operation takes", Next: "use a fleet command of this node's version", Err: err})
+				n.refuse(w, &Refusal{Reason: wire.ReasonMalformedJSON, Text: "the request is not what this operation takes", Next: "use a fleet command of this node's version", Err: err})
 				return
 			}
 		}
 		out, err := fn(r.Context(), in)
 		if err != nil {
-			refuse(w, err)
+			n.refuse(w, err)
 			return
 		}
 		reply(w, http.StatusOK, out)
@@ -95,8 +95,12 @@ func reply(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(b)
 }
 
-func refuse(w http.ResponseWriter, err error) {
+// refuse answers with the refusal of err. Once the journal has failed everything fails for that one reason.
+func (n *Node) refuse(w http.ResponseWriter, err error) {
 	r := Explain(err)
+	if broken := n.broken.Load(); broken != nil && r.Reason == wire.ReasonInternalError {
+		r = Explain(*broken)
+	}
 	text := r.Text
 	if r.Err != nil {
 		text += ": " + r.Err.Error() // the operator's own socket: the cause is theirs to see
@@ -105,7 +109,7 @@ func refuse(w http.ResponseWriter, err error) {
 }
 
 func (n *Node) revokeToken(w http.ResponseWriter, r *http.Request) {
-	answer(func(ctx context.Context, _ Empty) (Empty, error) {
+	answer(n, func(ctx context.Context, _ Empty) (Empty, error) {
 		return Empty{}, n.endToken(ctx, r.PathValue("id"))
 	})(w, r)
 }
@@ -152,7 +156,7 @@ func (n *Node) export(w http.ResponseWriter, r *http.Request) {
 	from, ferr := strconv.ParseUint(q.Get("from"), 10, 64)
 	to, terr := strconv.ParseUint(q.Get("to"), 10, 64)
 	if err := errors.Join(ferr, terr); err != nil {
-		refuse(w, &Refusal{Reason: wire.ReasonMalformedFrame, Text: "from and to are numbers", Next: "fleet journal export --help", Err: err})
+		n.refuse(w, &Refusal{Reason: wire.ReasonMalformedFrame, Text: "from and to are numbers", Next: "fleet journal export --help", Err: err})
 		return
 	}
 	l := startLines(w, false)

@@ -145,8 +145,13 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (*
 		return nil, err
 	}
 	resp, err := c.http.Do(req)
-	if err != nil || resp.StatusCode == http.StatusOK {
-		return resp, err
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, &Refusal{Reason: errCutShort.Reason, Text: errCutShort.Text, Next: errCutShort.Next, Err: err}
+	case resp.StatusCode == http.StatusOK:
+		return resp, nil
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err = errors.Join(err, resp.Body.Close()); err != nil {
@@ -166,7 +171,7 @@ func reasonOfPeer(word string) wire.Reason { return wire.Reason(word) }
 const endOfStream = "Fleet-Complete"
 
 // errCutShort: the node went away in the middle of an answer.
-var errCutShort = &Refusal{Reason: wire.ReasonNotRunning, Text: "the node went away in the middle of its answer", Next: "fleet status"}
+var errCutShort = &Refusal{Reason: wire.ReasonNotRunning, Text: "the node went away before its answer was whole", Next: "fleet status"}
 
 func (c *Client) stream(ctx context.Context, path string, line func([]byte) error) error {
 	resp, err := c.do(ctx, http.MethodGet, path, nil)

@@ -1,9 +1,12 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"strings"
 
 	"fleetrelay/certs"
 	"fleetrelay/federation"
@@ -19,7 +22,7 @@ func Explain(err error) *Refusal {
 		return r
 	}
 	if e, ok := errors.AsType[*journal.Error](err); ok {
-		return fill(&Refusal{Reason: e.Reason, Next: e.Next, Err: err})
+		return fill(&Refusal{Reason: e.Reason, Next: e.Next, Err: causeOf(e)})
 	}
 	if e, ok := errors.AsType[*hub.Error](err); ok {
 		return fill(&Refusal{Reason: e.Reason, Text: e.Text, Next: e.Next})
@@ -56,11 +59,20 @@ func explainFiles(err error) *Refusal {
 // fill adds what the list of reasons says where the error itself said nothing.
 func fill(r *Refusal) *Refusal {
 	info, _ := wire.Explain(r.Reason)
-	if r.Text == "" {
-		r.Text = info.Meaning
-	}
-	if r.Next == "" {
-		r.Next = info.Next
-	}
+	r.Text = cmp.Or(r.Text, info.Meaning)
+	r.Next = cmp.Or(r.Next, info.Next)
+	// What is printed goes on after a colon or ends the line; the list holds whole sentences.
+	r.Text, r.Next = strings.TrimSuffix(r.Text, "."), strings.TrimSuffix(r.Next, ".")
 	return r
+}
+
+// causeOf is what is behind a journal error, with the range it names where there is one.
+func causeOf(e *journal.Error) error {
+	if e.Range == (journal.Range{}) {
+		return e.Err
+	}
+	if e.Err == nil {
+		return errors.New(e.Range.String())
+	}
+	return fmt.Errorf("%s: %w", e.Range, e.Err)
 }

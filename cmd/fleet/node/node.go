@@ -44,7 +44,8 @@ type Node struct {
 	identity *certs.Identity
 	store    *journal.Store
 	hub      *hub.Hub
-	fatal    chan error // first failure of the journal; capacity 1
+	fatal    chan error            // first failure of the journal; capacity 1
+	broken   atomic.Pointer[error] // the same, for whoever asks meanwhile
 
 	watchers atomic.Int64
 	serving  atomic.Pointer[serving] // nil unless Serve runs; see serve.go
@@ -134,6 +135,7 @@ func JournalDir(dir string) string { return filepath.Join(dir, "journal") }
 
 // fail remembers the first failure of the journal; Serve ends with it.
 func (n *Node) fail(err error) {
+	n.broken.CompareAndSwap(nil, &err)
 	select {
 	case n.fatal <- err:
 	default:

@@ -156,7 +156,7 @@ func (n *Node) purge(ctx context.Context, in PurgeRequest) (Empty, error) {
 func (n *Node) watch(w http.ResponseWriter, r *http.Request) {
 	events, err := n.hub.Watch(r.Context(), r.URL.Query().Get("seat"))
 	if err != nil {
-		refuse(w, err)
+		n.refuse(w, err)
 		return
 	}
 	n.watchers.Add(1)
