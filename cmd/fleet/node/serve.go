@@ -151,8 +151,8 @@ func (n *Node) stop(s *serving, agents, admin *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
 	err := errors.Join(s.agents.Close(), n.hub.Close(ctx))
-	// Hijacked agents are the core's and have ended; watchers end with the core.
-	err = errors.Join(ignoreClosed(err), agents.Close(), admin.Close())
+	// Hijacked agents are the core's and have ended; watchers end with the core and get their last line.
+	err = errors.Join(ignoreClosed(err), agents.Close(), admin.Shutdown(ctx), admin.Close())
 	if cerr := s.links.Close(); !errors.Is(cerr, net.ErrClosed) {
 		err = errors.Join(err, cerr)
 	}
