@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -23,6 +24,7 @@ type rig struct {
 	hub    *Hub
 	store  *journal.Store
 	http   *httptest.Server
+	client *http.Client // nil for the default one
 	fatal  chan error
 	agents []*agent
 	broken bool // the journal was made to fail
@@ -39,6 +41,18 @@ func startRig(t *testing.T, fs vfs.FS, adjust ...func(*Options)) *rig {
 }
 
 func openRig(t *testing.T, fs vfs.FS, adjust ...func(*Options)) (*rig, error) {
+	t.Helper()
+	r, err := buildRig(t, fs, adjust...)
+	if err != nil {
+		return nil, err
+	}
+	r.http = httptest.NewServer(r.hub)
+	t.Cleanup(r.stop)
+	return r, nil
+}
+
+// buildRig starts a hub that nobody can connect to yet.
+func buildRig(t *testing.T, fs vfs.FS, adjust ...func(*Options)) (*rig, error) {
 	t.Helper()
 	o := Options{
 		HubID: "hub-1", Now: time.Now, Rand: rand.Reader, Version: "test", RegistrationTimeout: time.Minute,
@@ -57,8 +71,6 @@ func openRig(t *testing.T, fs vfs.FS, adjust ...func(*Options)) (*rig, error) {
 		_ = store.Close()
 		return nil, err
 	}
-	r.http = httptest.NewServer(r.hub)
-	t.Cleanup(r.stop)
 	return r, nil
 }
 
@@ -100,7 +112,8 @@ func (r *rig) dial(name string) *agent {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	ws, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(r.http.URL, "http"), nil)
+	url := "ws" + strings.TrimPrefix(r.http.URL, "http")
+	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: r.client})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -146,6 +159,28 @@ func (a *agent) read() (got, error) {
 	}
 	var g got
 	return g, wire.UnmarshalLax(b, &g)
+}
+
+// readAny waits for the next frame however long it takes.
+func (a *agent) readAny() (got, error) {
+	_, b, err := a.ws.Read(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	var g got
+	return g, wire.UnmarshalLax(b, &g)
+}
+
+// closeText is code and reason of a close frame, "" without an error.
+func closeText(err error) string {
+	var ce websocket.CloseError
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &ce):
+		return fmt.Sprintf("%d %s", ce.Code, ce.Reason)
+	}
+	return err.Error()
 }
 
 // until reads until a frame satisfies want.
