@@ -38,7 +38,8 @@ func TestSkeleton(t *testing.T) {
 	for _, hops := range []int{1, 2} {
 		t.Run(fmt.Sprintf("%d hops", hops), func(t *testing.T) {
 			c, err := Compare(t.Context(), Options{
-				Subject: bareSkeleton(hops), Yardstick: bareSkeleton(hops), Pairs: 1, Length: Length{Messages: 500}, Dir: t.TempDir(),
+				Subject:   &Skeleton{Command: []string{os.Args[0]}, Env: []string{"LOAD_SKELETON=1"}, Hops: hops, Batched: true},
+				Yardstick: bareSkeleton(hops), Pairs: 1, Length: Length{Messages: 500}, Dir: t.TempDir(),
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -95,11 +95,17 @@ type Skeleton struct {
 	Command []string // binary and leading arguments; skeleton.Main's follow
 	Env     []string
 	Hops    int
+	Batched bool // what is ready for an agent leaves in one system call
 	procs   []*process.Process
 }
 
 // Name says what is measured.
-func (s *Skeleton) Name() string { return "skeleton" }
+func (s *Skeleton) Name() string {
+	if s.Batched {
+		return "skeleton, batched"
+	}
+	return "skeleton"
+}
 
 // Start starts the hops; with two, each knows the other's key.
 func (s *Skeleton) Start(ctx context.Context, dir string) (Target, error) {
@@ -158,6 +164,9 @@ func (s *Skeleton) launch(ctx context.Context, dir string, args [][]string) (at 
 			return nil, err
 		}
 		all := append(slices.Clone(s.Command[1:]), "--dir", hopDir(dir, i), "--hub", hubName(i))
+		if s.Batched {
+			all = append(all, "--batched")
+		}
 		p := process.New(process.Spec{
 			Name: "hop-" + hubName(i), Binary: s.Command[0], Args: append(all, args[i]...), Env: s.Env, LogDir: dir,
 			Ready: process.Says("ready"),

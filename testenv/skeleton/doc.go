@@ -5,10 +5,12 @@
 //	                                                                                  └→ mutual TLS over QUIC → scan →
 //	                                                              second synced batch → the frame to its recipient there
 //
-// It has group commit, a corked writer, raw bytes forwarded and cumulative link acknowledgements, and nothing of policy,
-// chain, receipts, mailboxes, presence, deduplication, resumption or retention. It speaks just enough of the agents' wire
+// It has group commit, raw bytes forwarded and cumulative link acknowledgements, and nothing of policy, chain, receipts,
+// mailboxes, presence, deduplication, resumption or retention. Each frame to an agent is one system call; with --batched
+// what is ready leaves in one, through the product's own socket, which raises the ceiling where many messages are in
+// flight. It speaks just enough of the agents' wire
 // for the generator of package load: a welcome, a presence_update to whoever registers, and chats with a seq. It uses the
-// product's own WebSocket, strict reader and transport, so that what is measured beside it is the product's own weight.
+// product's own strict reader and transport, so that what is measured beside it is the product's own weight.
 //
 // It is no product: a broken link or a full queue ends it.
 package skeleton

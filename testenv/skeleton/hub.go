@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"fleetrelay/hub/journal/bare"
-	"fleetrelay/hub/socket"
 	"fleetrelay/hub/wire"
 )
 
@@ -31,31 +30,32 @@ type record struct {
 
 // agent is one connected socket.
 type agent struct {
-	sock *socket.Socket
+	out  outlet
 	name string // owned by the socket's reader
 }
 
 // hub is one hop of the pipeline.
 type hub struct {
-	id   string
-	log  *bare.Log
-	in   chan record
-	out  chan outgoing // to the peer, nil without one
-	acks chan uint64   // to the peer, nil without one
+	id      string
+	batched bool // delivery in as few system calls as possible
+	log     *bare.Log
+	in      chan record
+	out     chan outgoing // to the peer, nil without one
+	acks    chan uint64   // to the peer, nil without one
 
 	mu     sync.RWMutex
 	agents map[string]*agent
 }
 
 func (h *hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	sock, err := socket.Upgrade(w, r, socket.Options{QueueCount: queued, QueueBytes: 64 << 20})
+	out, err := h.upgrade(w, r)
 	if err != nil {
 		return // the answer has been written
 	}
-	a := &agent{sock: sock}
+	a := &agent{out: out}
 	welcome := wire.Welcome{HubID: wire.HubID(h.id), ConnectedClients: 1}
-	sock.Send(item(welcome.Append(nil)))
-	sock.Run(r.Context(), func(message []byte) error { return h.take(a, message) })
+	out.send(welcome.Append(nil))
+	out.run(r.Context(), func(message []byte) error { return h.take(a, message) })
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.agents[a.name] == a {
@@ -80,7 +80,7 @@ func (h *hub) take(a *agent, message []byte) error {
 		h.in <- record{frame: message, sender: a, target: in.Target}
 	case wire.TypeHeartbeat:
 		joined := wire.PresenceUpdate{HubID: wire.HubID(h.id), Event: wire.PresenceJoined, Agent: a.name}
-		a.sock.Send(item(joined.Append(nil)))
+		a.out.send(joined.Append(nil))
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (h *hub) tell(batch []record, rows []bare.Record) {
 		r := &batch[i]
 		frame := stamp(r.frame, rows[i].Seq, h.id)
 		if r.sender != nil {
-			r.sender.sock.Send(item(frame))
+			r.sender.out.send(frame)
 		}
 		acked = max(acked, r.link)
 		if at := strings.LastIndexByte(r.target, '@'); at >= 0 && h.out != nil && r.sender != nil {
@@ -141,7 +141,7 @@ func (h *hub) tell(batch []record, rows []bare.Record) {
 			continue
 		}
 		if to := h.agent(r.target); to != nil {
-			to.sock.Send(item(frame))
+			to.out.send(frame)
 		}
 	}
 	if acked > 0 {
@@ -166,10 +166,3 @@ func stamp(frame []byte, seq uint64, hub string) []byte {
 	b = append(b, `",`...)
 	return append(b, frame[1:]...)
 }
-
-// item is one frame for a socket's queue.
-type item []byte
-
-func (f item) Frames(yield func([]byte) bool) { yield(f) }
-func (f item) Size() int                      { return len(f) }
-func (item) Written(bool)                     {}

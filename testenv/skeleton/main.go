@@ -22,6 +22,7 @@ import (
 // settings are the flags of one hop.
 type settings struct {
 	dir, hub, agents      string
+	batched               bool
 	links                 string // UDP address, "" without a link
 	peer, peerAt, peerPin string // peerAt "" waits to be dialled
 }
@@ -36,6 +37,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&s.dir, "dir", "", "folder")
 	flags.StringVar(&s.hub, "hub", "bare.example", "hub id")
 	flags.StringVar(&s.agents, "agents", "127.0.0.1:0", "TCP address for agents")
+	flags.BoolVar(&s.batched, "batched", false, "send what is ready for an agent in one system call")
 	flags.StringVar(&s.links, "links", "", "UDP address of the link")
 	flags.StringVar(&s.peer, "peer", "", "the other hop's hub id")
 	flags.StringVar(&s.peerAt, "peer-at", "", "the other hop's address, to dial it")
@@ -55,7 +57,7 @@ func (s *settings) run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	h := &hub{id: s.hub, log: log, in: make(chan record, queued), agents: map[string]*agent{}}
+	h := &hub{id: s.hub, batched: s.batched, log: log, in: make(chan record, queued), agents: map[string]*agent{}}
 	g, ctx := errgroup.WithContext(ctx)
 	if s.links != "" {
 		h.out, h.acks = make(chan outgoing, queued), make(chan uint64, queued)
