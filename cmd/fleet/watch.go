@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"fleetrelay/cmd/fleet/node"
+	"fleetrelay/hub/wire"
 )
 
 func (a *app) watchCommand() *cobra.Command {
@@ -15,8 +17,8 @@ func (a *app) watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch --as SEAT",
 		Short: "What a seat gets and gives, as it happens",
-		Long: `What a seat gets and gives, one line of JSON each, until an interrupt. Nothing is registered and no name is bound, so
-watching changes nothing for the agents.`,
+		Long: `What a seat gets and gives, a line each, until an interrupt; with --json the whole frames. Nothing is registered and
+no name is bound, so watching changes nothing for the agents.`,
 		Example: `  fleet watch --as search/ranker
   fleet watch --as search/ranker --count 1    # the next one only`,
 		Args: cobra.NoArgs,
@@ -24,7 +26,7 @@ watching changes nothing for the agents.`,
 			return a.running(ctx, func(c *node.Client) error {
 				seen := 0
 				err := c.Watch(ctx, seat, func(line []byte) error {
-					if _, err := a.out.Write(line); err != nil {
+					if err := a.printWatched(line); err != nil {
 						return err
 					}
 					if seen++; seen == count {
@@ -42,7 +44,36 @@ watching changes nothing for the agents.`,
 	cmd.Flags().StringVar(&seat, "as", "", "the seat")
 	cmd.Flags().IntVar(&count, "count", 0, "end after so many lines (0: never)")
 	must(cmd.MarkFlagRequired("as"))
+	a.jsonFlag(cmd)
 	return cmd
+}
+
+func (a *app) printWatched(line []byte) error {
+	if a.json {
+		_, err := a.out.Write(line)
+		return err
+	}
+	var w node.Watched
+	if err := wire.UnmarshalLax(line, &w); err != nil {
+		return err
+	}
+	frame, err := wire.ParseObject(w.Frame, wire.Limits{MaxBytes: 1 << 30})
+	if err != nil {
+		return err
+	}
+	text := func(name string) string {
+		v, _ := frame.Get(name)
+		if s, ok := v.Text(); ok {
+			return s
+		}
+		return string(v)
+	}
+	way := "got "
+	if w.Sent {
+		way = "gave"
+	}
+	_, err = fmt.Fprintf(a.out, "%s  %s > %s  %q  seq %s\n", way, text("sender"), text("target"), text("payload"), text("seq"))
+	return err
 }
 
 var errEnough = errors.New("as many lines as asked for")
