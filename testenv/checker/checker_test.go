@@ -118,6 +118,18 @@ func TestRandomHistories(t *testing.T) {
 	})
 }
 
+// TestALossIsCountedOnce holds that a message lost between the hubs is one finding, though two rules see it and it was sent twice.
+func TestALossIsCountedOnce(t *testing.T) {
+	w := newWorld()
+	a := w.app("hub-a", "p/s0")
+	w.send(a, "p/s1@hub-b", "r1", "gone", false, false)
+	w.send(a, "p/s1@hub-b", "r1", "gone", false, false)
+	w.send(a, "p/s1@hub-b", "r2", "gone too", false, false)
+	if r := w.check(t, t.TempDir()); r.Counts[AcceptedLost] != 2 {
+		t.Errorf("%d losses, want 2:\n%s", r.Counts[AcceptedLost], text(t, r))
+	}
+}
+
 func TestMissingEvidenceIsNotOK(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, in *Input){
 		"no client logs":    func(t *testing.T, in *Input) { in.ClientsDir = t.TempDir() },

@@ -35,6 +35,7 @@ type message struct {
 	refusals int
 	told     uint64 // the first seq told, 0 when none was
 	records  int    // in the journal of the sender's hub
+	lost     bool   // reported
 	got      map[seat]int
 }
 
@@ -78,7 +79,8 @@ type facts struct {
 	received [][]got // per file, in the order of the application
 	receipts []receipt
 	journals map[string]*journal
-	handed   map[delivery]int // how often an application was handed a record
+	handed   map[delivery]int   // how often an application was handed a record
+	lost     map[recordKey]bool // reported
 }
 
 // delivery is one record in front of one application.
@@ -91,7 +93,7 @@ func newFacts() *facts {
 	return &facts{
 		seats: map[seat]bool{}, groups: map[seat]bool{}, messages: map[messageKey]*message{},
 		sent: map[connKey][]messageKey{}, journals: map[string]*journal{},
-		handed: map[delivery]int{},
+		handed: map[delivery]int{}, lost: map[recordKey]bool{},
 	}
 }
 

@@ -87,7 +87,20 @@ func (f *facts) judgeLoss(r *Report, base Finding, t *told, c *chat) {
 	if !single || to == t.from || f.reached(t, c, to) || f.refused(t, c) {
 		return
 	}
-	r.add(base.as(AcceptedLost, "told accepted, and the recipient's application never received it"))
+	f.lose(r, base, recordKey{t.from.hub, t.seq}, t.from, "told accepted, and the recipient's application never received it")
+}
+
+// lose reports a loss once for each message, and once for each record of a message without an id.
+func (f *facts) lose(r *Report, base Finding, record recordKey, from seat, detail string) {
+	known := f.lost[record]
+	f.lost[record] = true
+	if base.ID != "" {
+		m := f.message(from, base.ID)
+		known, m.lost = known || m.lost, true
+	}
+	if !known {
+		r.add(base.as(AcceptedLost, detail))
+	}
 }
 
 // reached says whether the recipient's application has the message, by its id or by one of its records.
@@ -194,7 +207,10 @@ func (f *facts) judgeOutgoing(r *Report, j *journal, c *chat) {
 	if c.lane.seq <= j.acked[c.dest] {
 		r.add(base.as(EffectBeforeSync, "acknowledged over the link, and the journal of the acknowledging hub holds no such record"))
 	}
-	r.add(base.as(AcceptedLost, fmt.Sprintf("record %d of the lane, accepted by %s, never reached the journal of %s", c.lane.seq, j.hub, c.dest)))
+	f.lose(
+		r, base, recordKey{j.hub, c.seq}, seat{j.hub, c.sender},
+		fmt.Sprintf("record %d of the lane, accepted by %s, never reached the journal of %s", c.lane.seq, j.hub, c.dest),
+	)
 }
 
 // judgeIncoming: a record from another hub is that hub's record, unaltered.

@@ -8,13 +8,40 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fleetrelay/hub/wire"
+	"fleetrelay/testenv/checker"
 )
 
 // Faults are the planted faults that a run must find.
 func Faults() []string { return []string{"loss", "double", "swap", "altered", "early_effect"} }
+
+// wordOf is the word under which the checker must find a planted fault.
+func wordOf(fault string) checker.Word {
+	switch fault {
+	case "loss":
+		return checker.AcceptedLost
+	case "double":
+		return checker.DeliveredTwice
+	case "swap":
+		return checker.Order
+	case "altered":
+		return checker.Altered
+	case "early_effect":
+		return checker.EffectBeforeSync
+	}
+	panic("no planted fault " + fault)
+}
+
+// AsExpected says whether the verdict is the one the run was made for: good without a fault, and found by its own word with one.
+func (r *Result) AsExpected() bool {
+	if r.Fault == "" {
+		return r.OK()
+	}
+	return r.ExitCode == 1 && r.Report.Counts[wordOf(r.Fault)] > 0
+}
 
 // settings are the flags of Main.
 type settings struct {
@@ -40,6 +67,12 @@ func Main(ctx context.Context, binary string, args []string, stdout, stderr io.W
 	flags.BoolVar(&s.keep, "keep", false, "keep the files of good runs too")
 	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
 		return 2
+	}
+	for fault := range strings.SplitSeq(s.faults, ",") {
+		if fault != "" && !slices.Contains(Faults(), fault) {
+			fmt.Fprintf(stderr, "no planted fault %q; there are %s\n", fault, strings.Join(Faults(), ", "))
+			return 2
+		}
 	}
 	if s.seed == 0 {
 		s.seed = rand.Uint64()
@@ -82,7 +115,7 @@ func (s *settings) one(ctx context.Context, binary string, out io.Writer, fault 
 	if err != nil {
 		return false, fmt.Errorf("crash run (seed %d, fault %q, files in %s): %w", s.seed, fault, dir, err)
 	}
-	expected := res.OK() == (fault == "")
+	expected := res.AsExpected()
 	if err := s.print(out, res, expected, dir); err != nil {
 		return false, err
 	}
