@@ -111,13 +111,14 @@ func (r *run) peering(ctx context.Context) error {
 		}
 		r.t.say("fleet serve      %s, agents ws://%s, links %s", n.Hub, n.Agents, n.Links)
 	}
-	r.awaitLink(ctx)
+	r.awaitLink(ctx, r.nodes[1])
 	return nil
 }
 
-func (r *run) awaitLink(ctx context.Context) {
+// awaitLink asks the node that started last: the other one may not have noticed yet that an old link is dead.
+func (r *run) awaitLink(ctx context.Context, n *cluster.Node) {
 	begun := time.Now()
-	if r.wait(ctx, "a link", func(ctx context.Context) error { return peerIs(ctx, r.nodes[0], linked) }) {
+	if r.wait(ctx, "a link", func(ctx context.Context) error { return peerIs(ctx, n, linked) }) {
 		r.t.say("linked: QUIC, TLS 1.3, keys pinned both ways (%d ms)", time.Since(begun).Milliseconds())
 	}
 }

@@ -80,7 +80,7 @@ func (r *run) kill(ctx context.Context, t *traffic, victim, survivor *cluster.No
 		return err
 	}
 	r.t.say("fleet serve      %s is back (%d ms)", victim.Hub, time.Since(begun).Milliseconds())
-	r.awaitLink(ctx)
+	r.awaitLink(ctx, victim)
 	return nil
 }
 
