@@ -17,10 +17,11 @@ var ErrBatch = errors.New("journal: refused batch")
 
 // Pending is a batch that was applied and is being synced.
 type Pending struct {
-	store *Store
-	batch *pebble.Batch
-	end   position
-	moved bool // the batch held events
+	store    *Store
+	batch    *pebble.Batch
+	end      position
+	moved    bool // the end of the chain may be further than at the last sync
+	deferred bool // durable only with a later batch
 
 	snapshot uint64 // newest SnapshotTaken after the batch
 	done     bool
@@ -44,7 +45,7 @@ func (s *Store) Apply(b *Batch) (*Pending, error) {
 	if err := s.opts.Hook(point); err != nil {
 		return nil, s.guard.fail(failed(err))
 	}
-	p := &Pending{store: s, batch: s.db.NewBatchWithSize(b.bytes + 64), end: s.applied, moved: len(b.events) > 0, snapshot: s.snapshot}
+	p := &Pending{store: s, batch: s.db.NewBatchWithSize(b.bytes + 64), end: s.applied, moved: len(b.events) > 0 || b.barrier, deferred: b.deferred, snapshot: s.snapshot}
 	if err := s.stage(p, b); err != nil {
 		err = errors.Join(err, p.batch.Close())
 		if ReasonOf(err) == wire.ReasonJournalFailed {
@@ -52,7 +53,7 @@ func (s *Store) Apply(b *Batch) (*Pending, error) {
 		}
 		return nil, err
 	}
-	if err := s.commit(p.batch); err != nil {
+	if err := s.commit(p.batch, !p.deferred); err != nil {
 		s.leaveEngine()
 		return nil, s.guard.fail(failed(fmt.Errorf("apply: %w", err)))
 	}
@@ -66,10 +67,15 @@ func (s *Store) Apply(b *Batch) (*Pending, error) {
 	return p, nil
 }
 
-// commit hands the batch to Pebble in the store's own goroutine: writes stall while flushes are behind, and when the
-// flushes have failed the stall never ends. Then Pebble is left behind, stuck.
-func (s *Store) commit(batch *pebble.Batch) error {
-	s.toApply <- batch
+// commit gives the batch to Pebble. Writes stall while flushes are behind, and when the flushes have failed the stall
+// never ends; so a batch for which there may be no room goes through the store's own goroutine, and after a failure
+// Pebble is left behind there, stuck. With room there is no stall, and the detour would cost two wake-ups.
+func (s *Store) commit(batch *pebble.Batch, sync bool) error {
+	unflushed := s.guard.unflushed.Add(int64(batch.Len()))
+	if unflushed < roomMemTables*s.opts.MemTableBytes {
+		return errors.Join(s.applyOne(batch, sync), s.guard.failure())
+	}
+	s.toApply <- toApply{batch, sync}
 	select {
 	case err := <-s.fromApply:
 		return errors.Join(err, s.guard.failure())
@@ -78,20 +84,29 @@ func (s *Store) commit(batch *pebble.Batch) error {
 	}
 }
 
+// toApply is one batch on its way to the store's own goroutine.
+type toApply struct {
+	batch *pebble.Batch
+	sync  bool
+}
+
 // applier applies batches one after another until toApply is closed.
 func (s *Store) applier() {
-	for batch := range s.toApply {
-		s.fromApply <- s.applyOne(batch)
+	for a := range s.toApply {
+		s.fromApply <- s.applyOne(a.batch, a.sync)
 	}
 }
 
 // applyOne turns a panic of Pebble into an error; it may hold its own locks for ever after that.
-func (s *Store) applyOne(batch *pebble.Batch) (err error) {
+func (s *Store) applyOne(batch *pebble.Batch, sync bool) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("storage engine: %v", r)
 		}
 	}()
+	if !sync {
+		return s.db.Apply(batch, pebble.NoSync)
+	}
 	return s.db.ApplyNoSyncWait(batch, pebble.Sync)
 }
 
@@ -165,6 +180,9 @@ func admitOp(o *op) error {
 	return nil
 }
 
+// barrierData is what a barrier writes to the log; nothing reads it.
+var barrierData = []byte("barrier")
+
 // stage encodes b into p's Pebble batch and moves p's end along the chain.
 func (s *Store) stage(p *Pending, b *Batch) error {
 	for i := range b.events {
@@ -173,7 +191,12 @@ func (s *Store) stage(p *Pending, b *Batch) error {
 		}
 	}
 	var key [9]byte
-	if p.moved {
+	if b.barrier {
+		if err := p.batch.LogData(barrierData, nil); err != nil {
+			return err
+		}
+	}
+	if len(b.events) > 0 {
 		if err := p.batch.Set(appendSeqKey(key[:0], tableChain, p.end.seq), p.end.chain[:], nil); err != nil {
 			return err
 		}
@@ -274,6 +297,9 @@ func (p *Pending) Wait() error {
 
 func (p *Pending) wait() error {
 	s := p.store
+	if p.deferred {
+		return errors.Join(s.guard.failure(), p.batch.Close())
+	}
 	hookErr := s.opts.Hook(PointSyncBefore)
 	if err := p.batch.SyncWait(); err != nil {
 		return s.guard.fail(failed(fmt.Errorf("sync: %w", err)))

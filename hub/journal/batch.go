@@ -19,9 +19,11 @@ type op struct {
 // A batch without events is allowed for table changes that can be derived again (housekeeping): the head slot
 // bears witness to events only.
 type Batch struct {
-	events []Event
-	ops    []op
-	bytes  int
+	events   []Event
+	ops      []op
+	bytes    int
+	deferred bool
+	barrier  bool
 }
 
 // NewBatch is an empty batch.
@@ -47,14 +49,21 @@ func (b *Batch) add(o op) {
 	b.bytes += len(o.key) + len(o.value)
 }
 
+// Defer says that the batch needs no sync of its own: it becomes durable with the next batch that is synced, and its
+// Wait returns at once. It is for facts that nobody is told and that are found again when they are lost.
+func (b *Batch) Defer() { b.deferred = true }
+
+// Barrier makes an empty batch worth applying: its Wait makes everything before it durable.
+func (b *Batch) Barrier() { b.barrier = true }
+
 // Len is the number of events, Bytes about how much will be written.
 func (b *Batch) Len() int { return len(b.events) }
 
 // Bytes is about how many bytes the batch will write.
 func (b *Batch) Bytes() int { return b.bytes }
 
-// Empty says that applying the batch would change nothing.
-func (b *Batch) Empty() bool { return len(b.events) == 0 && len(b.ops) == 0 }
+// Empty says that applying the batch would do nothing.
+func (b *Batch) Empty() bool { return len(b.events) == 0 && len(b.ops) == 0 && !b.barrier }
 
 // Events is what was appended, in order; the slice is the batch's own.
 func (b *Batch) Events() []Event { return b.events }
@@ -64,4 +73,5 @@ func (b *Batch) Reset() {
 	clear(b.events)
 	clear(b.ops)
 	b.events, b.ops, b.bytes = b.events[:0], b.ops[:0], 0
+	b.deferred, b.barrier = false, false
 }

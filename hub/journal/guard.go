@@ -35,6 +35,7 @@ type guard struct {
 	notify   func(*Error)  // called once, with the first failure
 
 	syncs, written atomic.Uint64
+	unflushed      atomic.Int64 // bytes given to Pebble since its last flush
 }
 
 func newGuard(readOnly bool, notify func(*Error)) *guard {

@@ -14,6 +14,12 @@ const (
 	DefaultCacheBytes    = 32 << 20
 
 	bloomBits = 10
+
+	// maxMemTables is how many memtables may exist before writes stall, roomMemTables how many may be filled since the
+	// last flush for a write to be sure of finding room. Compactions that are behind slow reads and stall nothing.
+	maxMemTables   = 4
+	roomMemTables  = 1
+	maxL0Sublevels = 1000
 )
 
 // pebbleOptions is how every store is opened. Pebble stays at its newest format: older ones take a flipped bit in
@@ -25,8 +31,12 @@ func pebbleOptions(o Options, fs vfs.FS, g *guard) *pebble.Options {
 		CacheSize:          o.CacheBytes,
 		MemTableSize:       uint64(o.MemTableBytes),
 		ReadOnly:           o.ReadOnly,
-		Logger:             logger{g},
-		EventListener:      listener(g, o.Listener),
+
+		MemTableStopWritesThreshold: maxMemTables,
+		L0StopWritesThreshold:       maxL0Sublevels,
+
+		Logger:        logger{g},
+		EventListener: listener(g, o.Listener),
 	}
 	if o.testing.formatMajor != 0 {
 		po.FormatMajorVersion = o.testing.formatMajor
@@ -86,6 +96,11 @@ func listener(g *guard, tell func(StoreEvent)) *pebble.EventListener {
 		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
 			tell(StoreEvent{Kind: EventCorruption, Err: info.Details, Text: info.Path})
+		},
+		FlushEnd: func(info pebble.FlushInfo) {
+			if info.Err == nil {
+				g.unflushed.Store(0)
+			}
 		},
 		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
 			tell(StoreEvent{Kind: EventStallBegin, Text: info.Reason})

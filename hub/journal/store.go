@@ -78,8 +78,8 @@ type Store struct {
 	engine *pebble.Options // as Pebble completed them
 	slot   slot            // HEAD as it was found
 
-	toApply   chan *pebble.Batch // to the goroutine that applies, closed by Close
-	fromApply chan error         // its answers; one may be left unread after a failure
+	toApply   chan toApply // to the goroutine that applies, closed by Close
+	fromApply chan error   // its answers; one may be left unread after a failure
 
 	// owned by the caller of Apply
 	scratch  []byte // previous chain hash, then the header being chained
@@ -143,7 +143,7 @@ func open(dir string, o Options) (_ *Store, err error) {
 
 // newStore is a store that has touched nothing yet.
 func newStore(dir string, o Options) *Store {
-	s := &Store{dir: dir, hub: o.HubID, opts: o, toApply: make(chan *pebble.Batch), fromApply: make(chan error, 1)}
+	s := &Store{dir: dir, hub: o.HubID, opts: o, toApply: make(chan toApply), fromApply: make(chan error, 1)}
 	s.guard = newGuard(o.ReadOnly, func(e *Error) { o.Listener(StoreEvent{Kind: EventFailed, Err: e}) })
 	s.fs = guardFS{o.FS, s.guard}
 	return s
