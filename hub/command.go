@@ -63,6 +63,9 @@ type effect struct {
 	all  []*session
 	item socket.Item
 	run  func()
+	// quiet says that run tells nothing a restart could take back, so that it need
+	// not wait for a sync.
+	quiet bool
 }
 
 // add appends one event and returns its sequence.
@@ -120,6 +123,11 @@ func (d *draft) closeAfter(s *session, reason wire.Reason) {
 
 // answer hands a reply of capacity 1 to whoever waits for it, after the sync.
 func (d *draft) answer(reply chan<- error, err error) { d.then(func() { reply <- err }) }
+
+// quietly is answer for an outcome that may be lost and found again.
+func (d *draft) quietly(reply chan<- error) {
+	d.effects = append(d.effects, effect{run: func() { reply <- nil }, quiet: true})
+}
 
 // reset empties the draft for the next command, keeping its memory.
 func (d *draft) reset(next uint64) {

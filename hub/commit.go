@@ -21,6 +21,7 @@ type committer struct {
 	store *journal.Store
 	fail  func(error)
 	early func(*turn) // testing: tells before the sync
+	owing bool        // deferred facts wait for the next sync
 }
 
 func (c *committer) run(in <-chan *turn, out chan<- pending) {
@@ -45,14 +46,9 @@ func (c *committer) run(in <-chan *turn, out chan<- pending) {
 
 func (c *committer) append(t *turn) (pending, error) {
 	p := pending{turn: t}
-	if len(t.facts) == 0 {
+	if !c.prepare(t) {
 		close(t.applied)
 		return p, nil
-	}
-	for i := range t.facts {
-		f := &t.facts[i]
-		f.event.Attrs = f.record.Append(nil)
-		t.batch.Append(f.event)
 	}
 	sync, err := c.store.Apply(t.batch)
 	if err != nil {
@@ -62,6 +58,55 @@ func (c *committer) append(t *turn) (pending, error) {
 	close(t.applied)
 	p.sync = sync
 	return p, nil
+}
+
+// prepare encodes the turn and decides what it needs of the disk. Housekeeping
+// alone is deferred: its sync would make the next message wait and saves nobody
+// anything. Whatever is told waits for the sync of all that was decided before
+// it, deferred facts included.
+func (c *committer) prepare(t *turn) (write bool) {
+	for i := range t.facts {
+		f := &t.facts[i]
+		f.event.Attrs = f.record.Append(nil)
+		t.batch.Append(f.event)
+	}
+	switch {
+	case t.deferrable():
+		t.batch.Defer()
+		c.owing = true
+		return true
+	case len(t.facts) > 0:
+		c.owing = false
+		return true
+	case c.owing && t.tells():
+		t.batch.Barrier()
+		c.owing = false
+		return true
+	}
+	return false
+}
+
+// tells says whether the turn has an effect that must wait for a sync.
+func (t *turn) tells() bool {
+	for i := range t.effects {
+		if !t.effects[i].quiet {
+			return true
+		}
+	}
+	return false
+}
+
+// deferrable says whether the turn is housekeeping that nobody is told: what a
+// power cut takes of it is asked for, or said, again.
+func (t *turn) deferrable() bool {
+	for i := range t.facts {
+		switch t.facts[i].event.Kind {
+		case journal.KindLaneAcked, journal.KindWatermarkRaised, journal.KindNotificationsSettled:
+		default:
+			return false
+		}
+	}
+	return len(t.facts) > 0 && !t.tells()
 }
 
 // releaser waits for syncs in order and only then publishes a turn and runs its
@@ -129,7 +174,7 @@ func (e *effect) release() {
 
 func digestOf(b []byte) [32]byte { return sha256.Sum256(b) }
 
-// clockEvery drives the core's second.
+// clock drives the core's second.
 func (h *Hub) clock(stop <-chan struct{}) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()

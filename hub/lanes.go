@@ -8,7 +8,7 @@ import (
 )
 
 // laneDepth bounds the records of one peer that wait for the core.
-const laneDepth = 1024
+const laneDepth = 4096
 
 // LaneIn is what this node durably holds of a peer's lane.
 func (h *Hub) LaneIn(peer wire.HubID) Cursor { return h.published.cursor(peer) }
@@ -141,6 +141,7 @@ func (h *Hub) laneSource(peer wire.HubID) *source {
 	src := h.lanes[peer]
 	if src == nil {
 		src = newSource(laneDepth)
+		src.share = laneShare
 		h.lanes[peer] = src
 	}
 	return src

@@ -210,7 +210,7 @@ func (c *ackedCommand) decide(v *view, d *draft) {
 		}
 		d.add(v.now, journal.LaneAcked{Peer: string(c.peer), LaneSeq: c.seq, Hash: hash})
 	}
-	d.answer(c.done, nil)
+	d.quietly(c.done) // lost with a crash, the peer's next hello says it again
 }
 
 // remoteRefused tells the sender of a chat that the far hub did not admit it;

@@ -97,12 +97,13 @@ func (c presenceDue) change(r *roster) {
 	r.presence = next
 }
 
-// tick is the core's second: it tells the coalesced presence change and forgets
-// what is out of date.
+// tick is the core's second: it tells the coalesced presence change, forgets
+// what is out of date, and makes what was deferred durable.
 type tick struct{ small }
 
 func (tick) decide(v *view, d *draft) {
 	d.alter(swept{now: v.now})
+	d.then(func() {}) // an effect waits for the sync of everything before it
 	c, to := v.ro.presence.due(v.now, v.ro.everybody())
 	if c == nil {
 		return

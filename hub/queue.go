@@ -20,6 +20,7 @@ const sourceBytes = 4 << 20
 // link's lane, the operators. Its fields belong to the intake's lock.
 type source struct {
 	depth  int
+	share  int // commands it gives a round
 	queue  []command
 	bytes  int           // weight of queue
 	listed bool          // stands in the intake's ring
@@ -29,12 +30,15 @@ type source struct {
 // newSource returns an empty queue that holds at most depth commands, and at most
 // sourceBytes of them unless one alone is heavier.
 func newSource(depth int) *source {
-	return &source{depth: depth, space: make(chan struct{}, 1)}
+	return &source{depth: depth, share: 1, space: make(chan struct{}, 1)}
 }
 
+// laneShare is what a peer's lane gives a round: it speaks for a whole hub.
+const laneShare = 16
+
 // intake is the fair door of the core: sources with something to say stand in a
-// ring and each gives one command a round, so a flooding agent delays only
-// itself.
+// ring and each gives one command a round, a peer's lane a few, so a flooding
+// agent delays only itself.
 type intake struct {
 	mu      sync.Mutex
 	ring    []*source
@@ -95,8 +99,8 @@ func (in *intake) offer(src *source, cmd command) (queued, stopped bool) {
 	return true, false
 }
 
-// take moves up to limit commands weighing up to maxBytes into dst, one of each
-// source a round. At least one command is taken if any waits.
+// take moves up to limit commands weighing up to maxBytes into dst, each source
+// its share a round. At least one command is taken if any waits.
 func (in *intake) take(dst []command, limit, maxBytes int) []command {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -104,9 +108,11 @@ func (in *intake) take(dst []command, limit, maxBytes int) []command {
 	for len(dst) < limit && weight < maxBytes && len(in.ring) > 0 {
 		src := in.ring[0]
 		in.ring = in.ring[1:]
-		cmd := src.queue[0]
-		src.queue[0] = nil
-		src.queue = src.queue[1:]
+		for n := 0; n < src.share && len(src.queue) > 0 && len(dst) < limit && weight < maxBytes; n++ {
+			cmd := src.pop()
+			dst = append(dst, cmd)
+			weight += cmd.size()
+		}
 		if len(src.queue) > 0 {
 			in.ring = append(in.ring, src)
 		} else {
@@ -114,12 +120,17 @@ func (in *intake) take(dst []command, limit, maxBytes int) []command {
 			src.queue = nil
 		}
 		signal(src.space)
-		dst = append(dst, cmd)
-		size := cmd.size()
-		src.bytes -= size
-		weight += size
 	}
 	return dst
+}
+
+// pop removes the oldest command. The caller holds the intake's lock.
+func (s *source) pop() command {
+	cmd := s.queue[0]
+	s.queue[0] = nil
+	s.queue = s.queue[1:]
+	s.bytes -= cmd.size()
+	return cmd
 }
 
 // stop refuses every later command and wakes all who wait. What is queued may

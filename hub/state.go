@@ -51,7 +51,7 @@ type lane struct {
 
 // refusalWindow is how far back refusals are repeated to a peer that may have
 // missed them: what a link may have unacknowledged in flight.
-const refusalWindow = 1024
+const refusalWindow = 4096
 
 // token is one agent token: only its hash is kept.
 type token struct {

@@ -3,7 +3,7 @@ package relay
 // The window bounds what may be in flight between a record's sending and its acknowledgement, in each direction of a
 // link. One frame more may be under way in bytes: a window that has room at all takes the next page.
 const (
-	WindowRecords = 1024
+	WindowRecords = 4096
 	WindowBytes   = 4 << 20
 )
 
