@@ -124,6 +124,16 @@ func (d *draft) closeAfter(s *session, reason wire.Reason) {
 // answer hands a reply of capacity 1 to whoever waits for it, after the sync.
 func (d *draft) answer(reply chan<- error, err error) { d.then(func() { reply <- err }) }
 
+// settles says whether this draft ends the receipt of a chat already.
+func (d *draft) settles(chatSeq uint64) bool {
+	for i := range d.events {
+		if r, ok := d.events[i].record.(journal.ReceiptSettled); ok && r.ChatSeq == chatSeq {
+			return true
+		}
+	}
+	return false
+}
+
 // quietly is answer for an outcome that may be lost and found again.
 func (d *draft) quietly(reply chan<- error) {
 	d.effects = append(d.effects, effect{run: func() { reply <- nil }, quiet: true})

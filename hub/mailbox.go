@@ -24,27 +24,48 @@ func (d *draft) raiseCapped(v *view, identity string, seq uint64) {
 	}
 }
 
-// ackCommand says that a client took a directed chat (section 7). It has no
+// ackCommand says that a client took directed chats (section 7). It has no
 // answer and is never an error.
 type ackCommand struct {
 	bySession
-	ack wire.Ack
+	acks []wire.Ack
+}
+
+// ackRun bounds the acknowledgements that wait as one command.
+const ackRun = 256
+
+// absorb joins acknowledgements that wait behind each other: a reader of many
+// senders gives one command a round like everybody, and must keep up with all of
+// them.
+func (c *ackCommand) absorb(next command) bool {
+	n, ok := next.(*ackCommand)
+	if !ok || len(c.acks)+len(n.acks) > ackRun {
+		return false
+	}
+	c.acks = append(c.acks, n.acks...)
+	return true
 }
 
 func (c *ackCommand) decide(v *view, d *draft) {
 	d.heard(c.s, v.now, true)
-	chat, ok := v.chat(c.ack.Seq)
+	for i := range c.acks {
+		c.one(v, d, &c.acks[i])
+	}
+}
+
+func (c *ackCommand) one(v *view, d *draft, ack *wire.Ack) {
+	chat, ok := v.chat(ack.Seq)
 	if !ok || chat.Dest != "" {
 		return
 	}
-	identity := mailboxOf(c.s.name, c.s.logical, c.ack.MailboxFor)
+	identity := mailboxOf(c.s.name, c.s.logical, ack.MailboxFor)
 	if chat.Sender == identity || !addressed(chat, identity, c.s.roles()) {
 		return
 	}
-	if c.ack.Seq > v.watermark(identity) {
-		d.raise(identity, c.ack.Seq)
+	if ack.Seq > v.watermark(identity) {
+		d.raise(identity, ack.Seq)
 	}
-	if p, ok := v.st.pending.get(c.ack.Seq); ok {
+	if p, ok := v.st.pending.get(ack.Seq); ok && !d.settles(ack.Seq) {
 		v.settle(d, p, journal.ReceiptDeferred, []string{identity}, "")
 	}
 }

@@ -72,7 +72,7 @@ func (l *lab) kinds() map[string]func() command {
 		"touch":        func() command { return &touch{by} },
 		"disconnect":   func() command { return &disconnect{by} },
 		"chatCommand":  func() command { return chatTo(s, "project-1,nobody") },
-		"ackCommand":   func() command { return &ackCommand{bySession: by, ack: wire.Ack{Seq: 2}} },
+		"ackCommand":   func() command { return &ackCommand{bySession: by, acks: []wire.Ack{{Seq: 2}, {Seq: 2}}} },
 		"whoCommand":   func() command { return &whoCommand{by} },
 		"stateCommand": func() command { return &stateCommand{by} },
 		"notesSettled": func() command { return &notesSettled{s: s} },

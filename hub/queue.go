@@ -79,6 +79,12 @@ func (in *intake) offer(src *source, cmd command) (queued, stopped bool) {
 		in.mu.Unlock()
 		return false, true
 	}
+	if n := len(src.queue); n > 0 {
+		if last, ok := src.queue[n-1].(absorber); ok && last.absorb(cmd) {
+			in.mu.Unlock()
+			return true, false
+		}
+	}
 	size := cmd.size()
 	if len(src.queue) >= src.depth || (len(src.queue) > 0 && src.bytes+size > sourceBytes) {
 		in.mu.Unlock()
@@ -97,6 +103,12 @@ func (in *intake) offer(src *source, cmd command) (queued, stopped bool) {
 	}
 	signal(in.wake)
 	return true, false
+}
+
+// absorber is a command that may take the one behind it along. Its size must not
+// change by that.
+type absorber interface {
+	absorb(next command) bool
 }
 
 // take moves up to limit commands weighing up to maxBytes into dst, each source

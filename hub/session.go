@@ -135,7 +135,7 @@ func (s *session) dispatch(ctx context.Context, in *wire.Inbound) error {
 			return s.push(ctx, &touch{by})
 		}
 		s.hub.warm(ack.Seq)
-		return s.push(ctx, &ackCommand{bySession: by, ack: ack})
+		return s.push(ctx, &ackCommand{bySession: by, acks: []wire.Ack{ack}})
 	case wire.TypeWhoRequest:
 		return s.push(ctx, &whoCommand{by})
 	case wire.TypeStateRequest:
