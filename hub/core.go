@@ -14,7 +14,7 @@ const (
 	turnCommands = 512
 	turnBytes    = 1 << 20
 	turnTime     = 5 * time.Millisecond
-	turnsWaiting = 4 // turns handed to the committer and not yet synced
+	turnsWaiting = 4 // turns decided and not yet synced, wherever they are
 )
 
 // snapshotEvery is the number of events between two snapshots of the hot state:

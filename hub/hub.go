@@ -131,7 +131,8 @@ func New(o Options) (*Hub, error) {
 
 // start runs the pipeline: core → committer → releaser.
 func (h *Hub) start(st *state) {
-	turns, syncs := make(chan *turn), make(chan pending, turnsWaiting)
+	// the committer holds one turn and the releaser another
+	turns, syncs := make(chan *turn), make(chan pending, turnsWaiting-2)
 	c := &core{
 		in: h.in, out: turns, now: h.opts.Now, stop: h.stopCore,
 		view: view{
