@@ -15,7 +15,7 @@ CC_FOUND  := $(shell command -v $${CC:-cc} 2>/dev/null || command -v gcc 2>/dev/
 FAULTS    := loss double swap altered early_effect
 
 .DEFAULT_GOAL := build
-.PHONY: help build test race check demo demo-fault bench fuzz crash vuln clean
+.PHONY: help build test race check demo demo-fault bench fuzz crash vuln vuln-fault clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' Makefile
@@ -73,6 +73,11 @@ crash: build ## thousands of messages each way under random SIGKILLs, then every
 
 vuln: ## known vulnerabilities (VULNDB=FOLDER for a local database)
 	$(GO) tool govulncheck $(if $(VULNDB),-db file://$(abspath $(VULNDB))) ./...
+
+vuln-fault: ## the vulnerability check must notice a planted one
+	@rc=0; $(GO) tool govulncheck -db file://$(abspath testenv/house/testdata/vulndb) ./hub/socket >bin/vuln.out 2>&1 || rc=$$?; \
+	if [ $$rc -eq 0 ] || ! grep -q GO-2026-9999 bin/vuln.out; then echo "the planted vulnerability was not found:"; cat bin/vuln.out; exit 1; fi; \
+	echo "planted vulnerability: found"
 
 clean: ## remove what was built
 	rm -rf bin
