@@ -60,6 +60,8 @@ type Limits struct {
 	Sockets int `mapstructure:"sockets"`
 	// PerHost is how many of them from one remote host, loopback exempt; default 32.
 	PerHost int `mapstructure:"per_host"`
+	// Unauthenticated is how many agents of a hub with tokens may be connected without a name; default Sockets.
+	Unauthenticated int `mapstructure:"unauthenticated"`
 	// FrameBytes is the largest message an agent may send; default 1 MiB. Reference clients read no more.
 	FrameBytes int `mapstructure:"frame_bytes"`
 	// RegistrationTimeout is how long a socket may stay without a name; default 10s.
@@ -77,7 +79,7 @@ type Log struct {
 // keys are all settings, in the order of the file init writes.
 var keys = []string{
 	"hub", "agents", "links", "agents_tls.cert", "agents_tls.key", "allowed_hosts", "allowed_origins", "private_directed",
-	"limits.sockets", "limits.per_host", "limits.frame_bytes", "limits.registration_timeout", "log.level", "log.format",
+	"limits.sockets", "limits.per_host", "limits.unauthenticated", "limits.frame_bytes", "limits.registration_timeout", "log.level", "log.format",
 }
 
 // envPrefix and envOther: FLEET_LIMITS_SOCKETS sets limits.sockets; FLEET_DIR is the command line's own.

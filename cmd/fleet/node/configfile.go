@@ -32,6 +32,7 @@ links: %s
 # limits:
 #   sockets: 16384              # agents connected at once
 #   per_host: 32                # of these from one remote host, loopback exempt
+#   unauthenticated: 16384      # of these on a hub with tokens, without a name so far
 #   frame_bytes: 1048576        # largest message; reference clients read no more
 #   registration_timeout: 10s   # how long a socket may stay without a name
 

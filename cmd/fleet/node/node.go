@@ -101,7 +101,8 @@ func (n *Node) openCore() error {
 	n.hub, err = hub.New(hub.Options{
 		Store: store, HubID: wire.HubID(n.cfg.Hub), Now: n.o.Now, Rand: rand.Reader,
 		Limits: hub.Limits{
-			Sockets: n.cfg.Limits.Sockets, PerHost: n.cfg.Limits.PerHost, FrameBytes: n.cfg.Limits.FrameBytes,
+			Sockets: n.cfg.Limits.Sockets, PerHost: n.cfg.Limits.PerHost, Unauthenticated: n.cfg.Limits.Unauthenticated,
+			FrameBytes: n.cfg.Limits.FrameBytes,
 		},
 		AllowedHosts: n.cfg.AllowedHosts, AllowedOrigins: n.cfg.AllowedOrigins, PrivateDirected: n.cfg.PrivateDirected,
 		RegistrationTimeout: n.cfg.Limits.RegistrationTimeout, Version: n.o.Version, Log: n.log, Fault: n.o.Fault,

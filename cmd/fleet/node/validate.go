@@ -42,6 +42,8 @@ func (c *Config) validate(dir, path string) error {
 		return bad("limits.sockets", "%d is not between 1 and %d", l.Sockets, maxSockets)
 	case l.PerHost < 0 || l.PerHost > maxSockets:
 		return bad("limits.per_host", "%d is not between 1 and %d", l.PerHost, maxSockets)
+	case l.Unauthenticated < 0 || l.Unauthenticated > maxSockets:
+		return bad("limits.unauthenticated", "%d is not between 1 and %d", l.Unauthenticated, maxSockets)
 	case l.FrameBytes != 0 && (l.FrameBytes < minFrame || l.FrameBytes > maxFrame):
 		return bad("limits.frame_bytes", "%d is not between %d and %d", l.FrameBytes, minFrame, maxFrame)
 	case l.RegistrationTimeout < 0 || l.RegistrationTimeout > maxRegistration:
