@@ -21,5 +21,5 @@
 //
 // Before one client acts after another whose last frame got no answer, the player sends a verb that does not exist on the
 // first one's connection: the hub handles frames of one connection in order, so its refusal proves that the silent frame
-// was handled. The same question at the end finds a frame too many.
+// was handled. The same question at the end finds a frame too many on every bound connection.
 package player

@@ -16,6 +16,10 @@ import (
 	"fleetrelay/hub/wire"
 )
 
+// noteLate marks a frame that the fake hub sends to a connection just before it answers that one's next question: as late
+// as a frame too many can come.
+const noteLate = "late"
+
 // fakeHub plays the hub's side of a script. The script it is given may differ from the one the player holds: that is
 // how faults are planted.
 type fakeHub struct {
@@ -26,7 +30,9 @@ type fakeHub struct {
 	term    chan struct{}
 
 	mu    sync.Mutex
-	conns []*websocket.Conn // in the order of dialling
+	conns []*websocket.Conn // in the order of dialling; nil until the upgrade is done
+
+	late map[*websocket.Conn][]byte // sent just before the next answer to a question
 
 	dialled chan struct{}
 	inbox   chan fakeInput
@@ -45,7 +51,7 @@ func startFake(entries []Entry, skipped int) *fakeHub {
 	ctx, cancel := context.WithCancel(context.Background())
 	h := &fakeHub{
 		entries: entries, ctx: ctx, cancel: cancel, term: make(chan struct{}), dialled: make(chan struct{}, 64),
-		inbox: make(chan fakeInput, 64), done: make(chan error, 1),
+		inbox: make(chan fakeInput, 64), done: make(chan error, 1), late: map[*websocket.Conn][]byte{},
 	}
 	h.server = httptest.NewServer(http.HandlerFunc(h.accept))
 	go func() { h.done <- h.run(skipped) }()
@@ -53,13 +59,18 @@ func startFake(entries []Entry, skipped int) *fakeHub {
 }
 
 func (h *fakeHub) accept(w http.ResponseWriter, r *http.Request) {
+	// The client may dial again as soon as the upgrade is answered: the place is taken before.
+	h.mu.Lock()
+	number := len(h.conns)
+	h.conns = append(h.conns, nil)
+	h.mu.Unlock()
 	ws, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		return
 	}
 	ws.SetReadLimit(4 << 20)
 	h.mu.Lock()
-	h.conns = append(h.conns, ws)
+	h.conns[number] = ws
 	h.mu.Unlock()
 	h.readers.Add(1)
 	defer h.readers.Done()
@@ -100,6 +111,9 @@ func (h *fakeHub) run(skipped int) error {
 			case <-h.ctx.Done():
 			}
 		}
+		if e.Note == noteLate {
+			h.late[at[e.Conn]] = ours(e.Frame)
+		}
 		if e.Note != "" {
 			continue
 		}
@@ -121,7 +135,7 @@ func (h *fakeHub) run(skipped int) error {
 func (h *fakeHub) await(number int) (*websocket.Conn, error) {
 	for {
 		h.mu.Lock()
-		if len(h.conns) > number {
+		if len(h.conns) > number && h.conns[number] != nil {
 			defer h.mu.Unlock()
 			return h.conns[number], nil
 		}
@@ -197,6 +211,12 @@ func (h *fakeHub) answerQuestions() error {
 func (h *fakeHub) answer(in fakeInput) error {
 	if in.end || !isQuestion(in.text) {
 		return nil
+	}
+	if frame := h.late[in.from]; frame != nil {
+		delete(h.late, in.from)
+		if err := in.from.Write(h.ctx, websocket.MessageText, frame); err != nil {
+			return err
+		}
 	}
 	_, verb, _ := bytes.Cut(in.text, []byte(settleVerb))
 	number, _, _ := bytes.Cut(verb, []byte(`"`))

@@ -130,6 +130,7 @@ var differences = []planted{
 	}},
 	{"a frame missing", dropFrame},
 	{"a frame too many", repeatFrame},
+	{"a frame too many that comes late", repeatLate},
 	{"two frames of one connection in the other order", swapFrames},
 	{"another close code", changeClose(func(c *Close) { c.Code = 4001 })},
 	{"another close reason", changeClose(func(c *Close) { c.Reason = "because" })},
@@ -146,16 +147,30 @@ func dropFrame(script []Entry) []Entry {
 
 // repeatFrame repeats the last frame of the file to a connection that stays open.
 func repeatFrame(script []Entry) []Entry {
-	closed := map[string]bool{}
-	for i := len(script) - 1; i >= 0; i-- {
-		if script[i].Close != nil {
-			closed[script[i].Conn] = true
-		}
-		if script[i].Dir == toClient && script[i].Frame != nil && !closed[script[i].Conn] && binds(script[i].Frame) {
-			return slices.Insert(slices.Clone(script), i+1, script[i])
-		}
+	if i := lastToOpen(script); i >= 0 {
+		return slices.Insert(slices.Clone(script), i+1, script[i])
 	}
 	return nil
+}
+
+// repeatLate repeats it at the last moment.
+func repeatLate(script []Entry) []Entry {
+	if i := lastToOpen(script); i >= 0 {
+		return append(slices.Clone(script), Entry{Note: noteLate, Conn: script[i].Conn, Frame: script[i].Frame})
+	}
+	return nil
+}
+
+// lastToOpen is the last frame to a bound connection that stays open, -1 without one.
+func lastToOpen(script []Entry) int {
+	closed := map[string]bool{}
+	for i, e := range slices.Backward(script) {
+		closed[e.Conn] = closed[e.Conn] || e.Close != nil
+		if e.Dir == toClient && e.Frame != nil && !closed[e.Conn] && binds(e.Frame) {
+			return i
+		}
+	}
+	return -1
 }
 
 func swapFrames(script []Entry) []Entry {
