@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -42,11 +43,23 @@ func (a *app) compare(ctx context.Context, hops int, f benchFlags) error {
 		Pairs:     f.pairs, Length: load.Length{Warmup: time.Second, For: f.span}, Dir: f.work,
 		Progress: func(text string) { a.say("%s\n", text) },
 	})
-	if err != nil {
-		return &wanting{fmt.Sprintf("the measurement failed: %v", err)}
+	return a.measured(c, len(c.Rows) > 0, err)
+}
+
+// figures are what a measurement answers: JSON or a table.
+type figures interface {
+	WriteText(w io.Writer) error
+}
+
+// measured prints what was measured, if anything was, and then what went wrong.
+func (a *app) measured(f figures, any bool, failed error) error {
+	if any {
+		if err := a.print(f, f.WriteText); err != nil {
+			return err
+		}
 	}
-	if a.json {
-		return c.WriteJSON(a.out)
+	if failed != nil {
+		return &wanting{fmt.Sprintf("the measurement failed: %v", failed)}
 	}
-	return c.WriteText(a.out)
+	return nil
 }

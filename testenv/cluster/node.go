@@ -127,6 +127,26 @@ func Join(ctx context.Context, a, b *Node, mayReach ...string) error {
 	return errors.Join(a.Linked(ctx, b.Hub), b.Linked(ctx, a.Hub))
 }
 
+// Online waits until exactly so many names are online.
+func (n *Node) Online(ctx context.Context, names int) error {
+	return process.Poll(ctx, func() error {
+		out, err := n.Command(ctx, "status", "--json")
+		if err != nil {
+			return err
+		}
+		var s struct {
+			Online int `json:"online"`
+		}
+		if err := wire.UnmarshalLax([]byte(out), &s); err != nil {
+			return process.Stop(err)
+		}
+		if s.Online != names {
+			return fmt.Errorf("%s has %d names online, not %d", n.Hub, s.Online, names)
+		}
+		return nil
+	})
+}
+
 // Linked waits until the link to a peer is up.
 func (n *Node) Linked(ctx context.Context, peer string) error {
 	return process.Poll(ctx, func() error {

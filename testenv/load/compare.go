@@ -67,7 +67,8 @@ type Comparison struct {
 }
 
 // Compare measures subject and yardstick in turn, each time with fresh folders and processes. A failed measurement is
-// marked in its sample and counts in no ratio; the others are still made, and the error names all that failed.
+// marked in its sample and counts in no ratio; the others are still made, and the error names all that failed. What was
+// measured is returned with any error.
 func Compare(ctx context.Context, o Options) (*Comparison, error) {
 	o.withDefaults()
 	c := &Comparison{}
@@ -81,6 +82,7 @@ func Compare(ctx context.Context, o Options) (*Comparison, error) {
 			}{{o.Subject, &row.Subject}, {o.Yardstick, &row.Yardstick}} {
 				sample, err := o.measure(ctx, s.subject, shape)
 				if ctx.Err() != nil {
+					c.add(row)
 					return c, errors.Join(failed, ctx.Err())
 				}
 				if err != nil {
@@ -91,11 +93,21 @@ func Compare(ctx context.Context, o Options) (*Comparison, error) {
 				*s.samples = append(*s.samples, sample)
 			}
 		}
-		row.Ratio = ratios(row.Subject, row.Yardstick, func(s Sample) float64 { return s.PerS })
-		row.CPURatio = ratios(row.Subject, row.Yardstick, func(s Sample) float64 { return s.CPUPerMsgUS })
-		c.Rows = append(c.Rows, row)
+		c.add(row)
 	}
 	return c, failed
+}
+
+// add completes a row. One without a whole pair, cut short by the end of the context, is left out.
+func (c *Comparison) add(row Row) {
+	pairs := min(len(row.Subject), len(row.Yardstick))
+	if pairs == 0 {
+		return
+	}
+	row.Subject, row.Yardstick = row.Subject[:pairs], row.Yardstick[:pairs]
+	row.Ratio = ratios(row.Subject, row.Yardstick, func(s Sample) float64 { return s.PerS })
+	row.CPURatio = ratios(row.Subject, row.Yardstick, func(s Sample) float64 { return s.CPUPerMsgUS })
+	c.Rows = append(c.Rows, row)
 }
 
 // line is the sample in one line, for progress.
@@ -110,12 +122,12 @@ func (s *Sample) line(shape string) string {
 const syncSpan = 300 * time.Millisecond
 
 func (o *Options) measure(ctx context.Context, s Subject, shape Shape) (sample Sample, err error) {
+	sample.Subject = s.Name()
 	dir, err := os.MkdirTemp(o.Dir, "fleet-bench-")
 	if err != nil {
 		return sample, err
 	}
 	defer func() { err = errors.Join(err, s.Stop(ctx), os.RemoveAll(dir)) }()
-	sample.Subject = s.Name()
 	if sample.SyncsPerSBeside, err = SyncRate(dir, syncSpan); err != nil {
 		return sample, err
 	}
@@ -134,7 +146,7 @@ func (o *Options) measure(ctx context.Context, s Subject, shape Shape) (sample S
 	n := float64(max(sample.Messages, 1))
 	sample.CPUPerMsgUS = float64((after.CPU - before.CPU).Microseconds()) / n
 	sample.WrittenPerMsg = float64(after.Written-before.Written) / n
-	sample.ResidentMiB = float64(after.RSS) / (1 << 20)
+	sample.ResidentMiB = mib(after.RSS)
 	return sample, nil
 }
 

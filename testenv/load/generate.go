@@ -56,6 +56,7 @@ type Measured struct {
 	PerS     float64 `json:"messages_per_s"`
 	P50MS    float64 `json:"p50_ms"`
 	P99MS    float64 `json:"p99_ms"`
+	Finished int     `json:"-"` // messages with those before and after counting
 }
 
 // patience bounds the wait for what is in flight when a measurement ends, and for a registration.
@@ -71,6 +72,7 @@ type generator struct {
 	begun   atomic.Bool // counting
 	stats   histogram
 	done    atomic.Int64 // messages finished since counting began
+	all     atomic.Int64 // messages finished
 	limit   int64        // 0 without one
 	reached chan struct{}
 	once    sync.Once
@@ -112,13 +114,17 @@ func Generate(ctx context.Context, t Target, s Shape, l Length, begin, end func(
 	}
 	var m Measured
 	run.Go(func() error {
-		defer g.close() // ends the readers
 		var err error
-		m, err = g.measure(ctx, l, begin, end)
+		if m, err = g.measure(ctx, l, begin, end); err == nil {
+			err = g.drain(ctx)
+		}
+		m.Finished = int(g.all.Load())
 		if err != nil {
+			g.close() // ends the readers
 			return err
 		}
-		return g.drain(ctx)
+		g.leave()
+		return errFinished
 	})
 	err := run.Wait()
 	if errors.Is(err, errFinished) {
@@ -285,6 +291,7 @@ func (g *generator) half(s *sender, place int, half uint32) {
 		return
 	}
 	sl.halves.Store(0)
+	g.all.Add(1)
 	if g.begun.Load() {
 		g.stats.add(time.Duration(time.Now().UnixNano() - sl.sentNS.Load()))
 		if done := g.done.Add(1); g.limit > 0 && done >= g.limit {
@@ -359,7 +366,16 @@ func (g *generator) drain(ctx context.Context) error {
 			}
 		}
 	}
-	return errFinished
+	return nil
+}
+
+// leave ends every conversation as the protocol wants it, so that the hub has read all that was sent before it sees the
+// end. Each reader ends with the hub's answer, or after a while without one.
+func (g *generator) leave() {
+	for _, s := range g.senders {
+		s.ws.leave()
+	}
+	g.reader.leave()
 }
 
 // ended hides the errors that closing the sockets at the end makes.

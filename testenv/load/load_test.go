@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -16,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"fleetrelay/hub/wire"
 	"fleetrelay/testenv/skeleton"
 )
 
@@ -44,16 +44,17 @@ func TestSkeleton(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var text, line bytes.Buffer
+			var text bytes.Buffer
 			if err := c.WriteText(&text); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.WriteJSON(&line); err != nil {
+			line, err := wire.Marshal(c)
+			if err != nil {
 				t.Fatal(err)
 			}
 			t.Logf("\n%s", text.String())
-			if len(c.Rows) != 3 || strings.Count(text.String(), "\n") != 7 || !strings.Contains(line.String(), `"throughput_ratio"`) {
-				t.Errorf("table:\n%s%s", text.String(), line.String())
+			if len(c.Rows) != 3 || strings.Count(text.String(), "\n") != 7 || !strings.Contains(string(line), `"throughput_ratio"`) {
+				t.Errorf("table:\n%s%s", text.String(), string(line))
 			}
 			for _, row := range c.Rows {
 				if s := row.Subject[0]; s.Messages < 500 || s.PerS <= 0 || s.P50MS <= 0 || s.P99MS < s.P50MS || row.Ratio.Median <= 0 {
@@ -110,8 +111,38 @@ func TestAFailedMeasurementIsMarked(t *testing.T) {
 	if row.Subject[0].Failed == "" || row.Yardstick[0].Failed != "" || row.Yardstick[0].PerS <= 0 || row.Ratio != (Spread{}) {
 		t.Errorf("row %+v", row)
 	}
-	if err := c.WriteText(io.Discard); err != nil {
+	var text bytes.Buffer
+	if err := c.WriteText(&text); err != nil {
 		t.Error(err)
+	}
+	if !strings.Contains(text.String(), "broken  failed") || !strings.Contains(text.String(), "skeleton") {
+		t.Errorf("table:\n%s", text.String())
+	}
+}
+
+// TestWhatWasMeasuredSurvivesAnEnd holds that an interrupt loses no whole pair and that half a pair is in no table.
+func TestWhatWasMeasuredSurvivesAnEnd(t *testing.T) {
+	for pairs := range 2 {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		samples := 0
+		c, err := Compare(ctx, Options{
+			Subject: bareSkeleton(1), Yardstick: bareSkeleton(1), Pairs: 3, Length: Length{Messages: 20}, Dir: t.TempDir(),
+			Progress: func(string) {
+				if samples++; samples == 2*pairs+1 {
+					cancel()
+				}
+			},
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("Compare said %v", err)
+		}
+		if len(c.Rows) != pairs {
+			t.Fatalf("%d rows after %d samples", len(c.Rows), samples)
+		}
+		if pairs > 0 && (len(c.Rows[0].Yardstick) != pairs || len(c.Rows[0].Subject) != pairs || c.Rows[0].Ratio.Median <= 0) {
+			t.Errorf("row %+v", c.Rows[0])
+		}
 	}
 }
 

@@ -70,17 +70,6 @@ func (p *Product) PIDs() (pids []int) {
 	return pids
 }
 
-// Restart stops the first node as an operator does, starts it again, and says how long it took until it served.
-func (p *Product) Restart(ctx context.Context) (time.Duration, error) {
-	n := p.nodes[0]
-	if err := n.Stop(ctx); err != nil {
-		return 0, err
-	}
-	begin := time.Now()
-	err := n.Start(ctx)
-	return time.Since(begin), err
-}
-
 // Stop ends the nodes.
 func (p *Product) Stop(ctx context.Context) error {
 	var errs []error

@@ -3,21 +3,10 @@ package load
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
-
-	"fleetrelay/hub/wire"
 )
-
-// WriteJSON prints the comparison as one line of JSON.
-func (c *Comparison) WriteJSON(w io.Writer) error {
-	line, err := wire.Marshal(c)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(line, '\n'))
-	return err
-}
 
 // WriteText prints the table: the median of each figure, and the spread of the ratios.
 func (c *Comparison) WriteText(w io.Writer) error {
@@ -38,6 +27,10 @@ func (c *Comparison) WriteText(w io.Writer) error {
 }
 
 func writeSamples(t io.Writer, row *Row, samples []Sample) {
+	if !slices.ContainsFunc(samples, func(s Sample) bool { return s.Failed == "" }) {
+		fmt.Fprintf(t, "%s\t%s\tfailed\t\t\t\t\t\t\t\t\t\t\n", row.Shape, samples[0].Subject)
+		return
+	}
 	fmt.Fprintf(
 		t, "%s\t%s\t%.0f\t%.2f\t%.2f\t%.1f\t%.0f\t%.0f\t%.0f\t", row.Shape, samples[0].Subject,
 		median(samples, func(s Sample) float64 { return s.PerS }), median(samples, func(s Sample) float64 { return s.P50MS }),

@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,6 +15,7 @@ type Usage struct {
 	CPU     time.Duration
 	Written uint64 // bytes handed to the disk
 	RSS     uint64 // resident bytes now
+	PeakRSS uint64 // the most that was resident, each process by itself
 }
 
 // clockTick is the kernel's unit of CPU time in /proc: 100 a second on every Linux that Go runs on.
@@ -27,6 +29,7 @@ func UsageOf(pids []int) Usage {
 		sum.CPU += cpuOf(proc)
 		sum.Written += field(proc, "io", "write_bytes:")
 		sum.RSS += field(proc, "status", "VmRSS:") * 1024
+		sum.PeakRSS += field(proc, "status", "VmHWM:") * 1024
 	}
 	return sum
 }
@@ -66,6 +69,22 @@ func parse(text string) uint64 {
 	}
 	return n
 }
+
+// filesOf is the size of all files in a folder. Files that go meanwhile do not count.
+func filesOf(dir string) (sum uint64) {
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil
+		}
+		if info, err := e.Info(); err == nil {
+			sum += uint64(info.Size())
+		}
+		return nil
+	})
+	return sum
+}
+
+func mib(bytes uint64) float64 { return float64(bytes) / (1 << 20) }
 
 // SyncRate measures the disk under a folder: appends of 4 KiB, each synced, for a span. It returns them per second.
 func SyncRate(dir string, span time.Duration) (float64, error) {

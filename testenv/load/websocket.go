@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // webSocket is the client side of RFC 6455 with what a generator needs: whole text messages, corked writes, a mask of
@@ -165,6 +166,17 @@ func closeError(payload []byte) error {
 		return errors.New("the hub closed the socket without a code")
 	}
 	return fmt.Errorf("the hub closed the socket: %d %s", binary.BigEndian.Uint16(payload), payload[2:])
+}
+
+// farewell bounds the wait for the answer to a close frame.
+const farewell = 5 * time.Second
+
+// leave sends the close frame behind everything written so far. What reads ends with the hub's answer. An error shows
+// there, too.
+func (w *webSocket) leave() {
+	_ = w.conn.SetDeadline(time.Now().Add(farewell))
+	_ = w.writeFrame(opClose, []byte{1000 >> 8, 1000 & 0xff})
+	_ = w.flush()
 }
 
 // idle says that nothing more has been received yet.
