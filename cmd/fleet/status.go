@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fleetrelay/cmd/fleet/node"
+	"fleetrelay/hub/journal"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -50,10 +51,24 @@ func writeStatus(w io.Writer, s node.Status) error {
 	t.row("online", fmt.Sprintf("%d names, %d sockets", s.Online, s.Sockets))
 	t.row("directed", map[bool]string{true: "to their recipients only", false: "shown to everybody"}[s.PrivateDirected])
 	t.row("journal", fmt.Sprintf("%d events, epoch %d, %s on disk", s.HeadSeq, s.Epoch, bytesText(s.Journal.DiskBytes)))
+	if v := s.Journal.Verified; v != nil {
+		t.row("verified", verifiedLine(v))
+	}
 	for _, p := range s.Peers {
 		t.row("peer", peerLine(p))
 	}
 	return t.err
+}
+
+// verifiedLine says how far the node has read its own journal again.
+func verifiedLine(v *journal.PatrolState) string {
+	switch {
+	case v.Damage != "":
+		return "DAMAGED, " + v.Damage
+	case v.Rounds == 0:
+		return fmt.Sprintf("%d events in the first round", v.Through)
+	}
+	return "whole at " + clock(v.DoneUS)
 }
 
 // table writes label and value lines and keeps the first error.

@@ -1,6 +1,9 @@
 package node
 
-import "fleetrelay/hub/wire"
+import (
+	"fleetrelay/hub/journal"
+	"fleetrelay/hub/wire"
+)
 
 // The types of the admin socket, which are also what `--json` prints. Members are only ever added. Times are Unix
 // microseconds; hashes and pins are the text operators compare.
@@ -54,6 +57,8 @@ type JournalUse struct {
 	BytesWritten uint64 `json:"bytes_written"` // log, flushes and compactions since the start
 	Syncs        uint64 `json:"syncs"`
 	DiskBytes    uint64 `json:"disk_bytes"`
+	// Verified is how far the running node's own reading of its journal is; nil on a stopped node.
+	Verified *journal.PatrolState `json:"verified,omitzero"`
 }
 
 // Peer is an approval to add.

@@ -31,6 +31,8 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	if s := n.serving.Load(); s != nil {
 		out.Running, out.PID, out.SinceUS = true, os.Getpid(), s.since.UnixMicro()
 		out.Agents, out.Links = s.agents.Addr().String(), s.links.LocalAddr().String()
+		verified := s.patrol.State()
+		out.Journal.Verified = &verified
 	}
 	for _, p := range n.hub.Trust().Peers() {
 		out.Peers = append(out.Peers, n.peer(p))

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fleetrelay/certs"
+	"fleetrelay/hub/journal"
 	"fleetrelay/hub/wire"
 	"fleetrelay/relay"
 )
@@ -24,6 +25,7 @@ type serving struct {
 	links  net.PacketConn
 	admin  net.Listener
 	relay  *relay.Relay
+	patrol *journal.Patrol
 	since  time.Time
 }
 
@@ -38,6 +40,7 @@ func (n *Node) Serve(ctx context.Context, ready func(Status)) error {
 	}
 	s.relay = relay.New(relay.Options{Core: n.hub, Identity: n.identity, Socket: s.links, Log: n.log, Now: n.o.Now})
 	n.hub.SetForwarder(s.relay)
+	s.patrol = journal.NewPatrol(n.store, n.o.Now)
 	n.serving.Store(s)
 	defer n.serving.Store(nil)
 	return n.run(ctx, s, ready)
@@ -117,6 +120,7 @@ func (n *Node) run(ctx context.Context, s *serving, ready func(Status)) error {
 	begin("agents", func() error { return agents.Serve(s.agents) })
 	begin("admin", func() error { return admin.Serve(s.admin) })
 	begin("links", func() error { return s.relay.Run(ctx) })
+	begin("patrol", func() error { s.patrol.Run(ctx); return nil })
 	n.log.Info("ready", "hub", n.cfg.Hub, "agents", s.agents.Addr().String(), "links", s.links.LocalAddr().String())
 	if st, err := n.Status(ctx); err == nil && ready != nil {
 		ready(st)
