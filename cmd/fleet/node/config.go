@@ -1,6 +1,8 @@
 package node
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -103,6 +106,18 @@ func LoadConfig(dir string, environ []string, overrides map[string]any) (Config,
 		return Config{}, nil, invalid(path, "it does not fit its settings' types", err)
 	}
 	return cfg, strange, cfg.validate(dir, path)
+}
+
+// fingerprint tells agents and operators whether two nodes, or one before and after a restart, run with the same
+// settings. It is a hash: a who_snapshot shows it to everybody.
+func (c Config) fingerprint() string {
+	private := "unset"
+	if c.PrivateDirected != nil {
+		private = strconv.FormatBool(*c.PrivateDirected)
+	}
+	c.PrivateDirected = nil // an address would differ at every start
+	sum := sha256.Sum256(fmt.Appendf(nil, "%+v %s", c, private))
+	return hex.EncodeToString(sum[:8])
 }
 
 func readFile(v *viper.Viper, path string) error {

@@ -89,6 +89,27 @@ func TestConfigDefaultsAndPointers(t *testing.T) {
 	}
 }
 
+// TestFingerprint: equal settings have equal fingerprints, and every kind of setting changes it.
+func TestFingerprint(t *testing.T) {
+	load := func(text string) string {
+		cfg, _, err := LoadConfig(configDir(t, "hub: hub.example\n"+text), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cfg.fingerprint()
+	}
+	seen := map[string]string{}
+	for _, text := range []string{
+		"", "private_directed: true\n", "private_directed: false\n", "limits: {sockets: 5}\n", "allowed_hosts: [a]\n", "log: {level: debug}\n",
+	} {
+		f := load(text)
+		if other, taken := seen[f]; taken || f != load(text) || len(f) != 16 {
+			t.Errorf("%q: %q, and %q has the same or it changes", text, f, other)
+		}
+		seen[f] = text
+	}
+}
+
 // TestWrittenConfig reads back what init writes, also with every commented setting switched on.
 func TestWrittenConfig(t *testing.T) {
 	dir := t.TempDir()

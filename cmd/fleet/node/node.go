@@ -105,7 +105,7 @@ func (n *Node) openCore() error {
 			FrameBytes: n.cfg.Limits.FrameBytes,
 		},
 		AllowedHosts: n.cfg.AllowedHosts, AllowedOrigins: n.cfg.AllowedOrigins, PrivateDirected: n.cfg.PrivateDirected,
-		RegistrationTimeout: n.cfg.Limits.RegistrationTimeout, Version: n.o.Version, Log: n.log, Fault: n.o.Fault,
+		RegistrationTimeout: n.cfg.Limits.RegistrationTimeout, Version: n.o.Version, ConfigEpoch: n.cfg.fingerprint(), Log: n.log, Fault: n.o.Fault,
 		OnFatal: n.fail,
 	})
 	if err != nil {
