@@ -11,8 +11,10 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
+	"encoding/pem"
 	"fmt"
 	"math/big"
+	"net"
 	"net/url"
 	"slices"
 	"time"
@@ -27,6 +29,9 @@ type Spec struct {
 	Hub string
 	// URIs replaces the subject alternative names when it is not nil.
 	URIs []*url.URL
+	// IPs are added to the subject alternative names, as an agents' listener
+	// has them.
+	IPs []net.IP
 	// Key is the identity; nil makes a new one.
 	Key *ecdsa.PrivateKey
 	// NotBefore and NotAfter default to a day before and after now.
@@ -65,6 +70,17 @@ func Mint(s Spec) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, nil
 }
 
+// PEM returns what an operator would keep in two files: a certificate that Mint
+// made and its key.
+func PEM(cert tls.Certificate) (certPEM, keyPEM []byte, err error) {
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
+	if err != nil {
+		return nil, nil, fmt.Errorf("certstest: key: %w", err)
+	}
+	certPEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]})
+	return certPEM, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), nil
+}
+
 func (s *Spec) key() (*ecdsa.PrivateKey, error) {
 	if s.Key != nil {
 		return s.Key, nil
@@ -90,6 +106,7 @@ func (s *Spec) template() (*x509.Certificate, error) {
 		ExtKeyUsage:        []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		UnknownExtKeyUsage: s.UnknownUsages,
 		URIs:               []*url.URL{certs.HubURI(s.Hub)},
+		IPAddresses:        s.IPs,
 		ExtraExtensions:    slices.Clone(s.Critical),
 	}
 	if s.KeyUsage != 0 {

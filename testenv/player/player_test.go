@@ -3,6 +3,7 @@ package player
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,9 +12,17 @@ import (
 	"go.uber.org/goleak"
 
 	"fleetrelay/hub/wire"
+	"fleetrelay/testenv/process"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if err := process.Clean(); err != nil {
+			code = 1
+		}
+		os.Exit(code)
+	}))
+}
 
 // playFake plays a scenario against a fake hub that follows script.
 func playFake(t *testing.T, s *Scenario, script []Entry, patience time.Duration) error {
