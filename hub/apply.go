@@ -189,7 +189,7 @@ func mailboxRow(sender, part string) []byte {
 
 func parseMailboxRow(row []byte) (sender, part string, ok bool) {
 	n, size := binary.Uvarint(row)
-	if size <= 0 || n > uint64(len(row)-size) {
+	if size <= 0 || n > uint64(len(row)-size) || size > 1 && row[size-1] == 0 { // a length has one form
 		return "", "", false
 	}
 	return string(row[size : size+int(n)]), string(row[size+int(n):]), true

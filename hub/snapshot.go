@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 
@@ -95,7 +96,9 @@ func (l *lane) encode(m *fields) {
 	}
 }
 
-// decodeState reads what encode wrote.
+// decodeState reads what encode wrote and nothing else: a state has one encoding, so
+// that a field in another order, of another type or length, or a name given twice is
+// no state. The memory it takes is bounded by the length of b.
 func decodeState(id wire.HubID, b []byte) (*state, error) {
 	st := newState(id)
 	var peers []federation.Peer
@@ -133,7 +136,14 @@ func decodeState(id wire.HubID, b []byte) (*state, error) {
 		return nil
 	})
 	st.trust = federation.NewTrust(id, peers)
-	return st, err
+	if err != nil {
+		return nil, err
+	}
+	// A chat with two receipts would be written the same and never settle both.
+	if len(st.pending.bySeq) != st.pending.len() || !bytes.Equal(st.encode(), b) {
+		return nil, errHotState
+	}
+	return st, nil
 }
 
 func (st *state) decodeIdentity(b []byte) error {
@@ -207,8 +217,10 @@ func decodePeer(b []byte) (federation.Peer, error) {
 			p.Pins = append(p.Pins, pin)
 		case 4:
 			pattern, err := wire.ParsePattern(v.text())
+			if err != nil {
+				return errHotState
+			}
 			p.MayReach = append(p.MayReach, pattern)
-			return err
 		case 5:
 			p.By = v.text()
 		case 6:
