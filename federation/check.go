@@ -38,6 +38,16 @@ func CheckNewPeer(t *Trust, p Peer) error {
 	return checkPatterns(p)
 }
 
+// CheckChangedPeer decides whether an approved peer may be replaced by p: another
+// endpoint, other pins, other patterns, the same hub id. The error is a [*Refusal]:
+// unknown_hub when there is no such peer, else as of [CheckNewPeer].
+func CheckChangedPeer(t *Trust, p Peer) error {
+	if _, ok := t.peers[p.Hub]; !ok {
+		return refuse(wire.ReasonUnknownHub, "There is no peer %s to change.", p.Hub)
+	}
+	return CheckNewPeer(t.without(p.Hub), p)
+}
+
 func checkHubID(t *Trust, hub wire.HubID) error {
 	if _, err := wire.ParseHubID(string(hub)); err != nil {
 		return refuse(wire.ReasonInvalidHubID, "%q is not a hub id.", hub)

@@ -281,3 +281,28 @@ func TestFoldedIDsAreNobody(t *testing.T) {
 		}
 	})
 }
+
+// A peer can be changed under its own id; what another holds stays taken.
+func TestChangedPeer(t *testing.T) {
+	made := func(hub wire.HubID, n uint64, pattern string) Peer {
+		return Peer{Hub: hub, Pins: []Pin{pin(n)}, MayReach: patterns(pattern)}
+	}
+	trust := NewTrust("a.example", []Peer{made("birch", 1, "a/*"), made("oak", 2, "a/*")})
+	tests := map[string]struct {
+		peer Peer
+		want wire.Reason
+	}{
+		"other patterns":     {made("birch", 1, "b/*"), ""},
+		"another pin":        {made("birch", 3, "a/*"), ""},
+		"the pin of another": {made("birch", 2, "a/*"), wire.ReasonPinTaken},
+		"nobody":             {made("elm", 4, "a/*"), wire.ReasonUnknownHub},
+		"only a like id":     {made("BIRCH", 1, "a/*"), wire.ReasonUnknownHub},
+	}
+	for name, tt := range tests {
+		err := CheckChangedPeer(trust, tt.peer)
+		var r *Refusal
+		if errors.As(err, &r); (tt.want == "") != (err == nil) || (r != nil && r.Reason != tt.want) {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+}

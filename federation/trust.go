@@ -78,6 +78,13 @@ func (t *Trust) With(p Peer) *Trust {
 	return newTrust(t.self, peers)
 }
 
+// without is the snapshot with one peer less.
+func (t *Trust) without(hub wire.HubID) *Trust {
+	peers := maps.Clone(t.peers)
+	delete(peers, hub)
+	return newTrust(t.self, peers)
+}
+
 // Self is the hub whose trust this is.
 func (t *Trust) Self() wire.HubID { return t.self }
 

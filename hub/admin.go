@@ -59,8 +59,18 @@ func (h *Hub) await(ctx context.Context, reply <-chan error) error {
 // AddPeer approves another hub: its identity by pins, and what it may reach
 // here. The approval and its audit record are one event.
 func (h *Hub) AddPeer(ctx context.Context, p federation.Peer) error {
+	return h.approve(ctx, p, federation.CheckNewPeer)
+}
+
+// ChangePeer approves a peer anew under its own id: another endpoint, other pins or
+// patterns. What waits for it stays; a link whose key is no longer approved ends.
+func (h *Hub) ChangePeer(ctx context.Context, p federation.Peer) error {
+	return h.approve(ctx, p, federation.CheckChangedPeer)
+}
+
+func (h *Hub) approve(ctx context.Context, p federation.Peer, check func(*federation.Trust, federation.Peer) error) error {
 	return h.operate(ctx, func(v *view, d *draft) error {
-		if err := federation.CheckNewPeer(v.st.trust, p); err != nil {
+		if err := check(v.st.trust, p); err != nil {
 			return err
 		}
 		rec := journal.PeerAdded{Hub: string(p.Hub), Endpoint: p.Endpoint, By: p.By, User: p.User}

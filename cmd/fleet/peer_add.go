@@ -18,9 +18,14 @@ func (a *app) peerAddCommand() *cobra.Command {
 compare it over another way than the one it came by. Both sides add each other.
 
 --may-reach says which of your seats that hub may address, as PROJECT/SEAT or NAME; * and ? stay within one part.
-Nothing else passes, and nothing passes without one.`,
+Nothing else passes, and nothing passes without one.
+
+--replace changes a peer: give its endpoint, pins and patterns anew. What waits for it stays; a link whose key is no
+longer approved ends at once.`,
 		Example: `  fleet peer add --hub partner.example --endpoint relay.partner.example:8877 \
-    --pin sha256:1f0e... --may-reach 'search/*' --by 'Dana Ito'`,
+    --pin sha256:1f0e... --may-reach 'search/*' --by 'Dana Ito'
+  fleet peer add --replace --hub partner.example --endpoint relay2.partner.example:8877 \
+    --pin sha256:1f0e... --may-reach 'search/*' --may-reach 'build/*' --by 'Dana Ito'`,
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			return a.connect(ctx, func(c *node.Client) error {
@@ -38,6 +43,7 @@ Nothing else passes, and nothing passes without one.`,
 	f.StringArrayVar(&p.Pins, "pin", nil, "fingerprint of its key, compared; may be given again during a rotation")
 	f.StringArrayVar(&p.MayReach, "may-reach", nil, "seats here it may address; may be given again")
 	f.StringVar(&p.By, "by", "", "who compared the pin and approves")
+	f.BoolVar(&p.Replace, "replace", false, "change a peer that is approved already")
 	for _, name := range []string{"hub", "endpoint", "pin", "may-reach", "by"} {
 		must(cmd.MarkFlagRequired(name))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"fleetrelay/cmd/fleet/node"
+	"fleetrelay/relay"
 	"fleetrelay/testenv/process"
 )
 
@@ -33,6 +34,9 @@ func TestScripts(t *testing.T) {
 			"pinof":  pinofCommand,
 			"refused": func(ts *testscript.TestScript, _ bool, args []string) {
 				await(ts, args[0], func(s node.Status) bool { return len(s.Peers) == 1 && s.Peers[0].LinkReason == args[1] })
+			},
+			"linked": func(ts *testscript.TestScript, _ bool, args []string) {
+				await(ts, args[0], func(s node.Status) bool { return len(s.Peers) == 1 && s.Peers[0].Link == string(relay.Up) })
 			},
 			"watching": func(ts *testscript.TestScript, _ bool, args []string) {
 				await(ts, args[0], func(s node.Status) bool { return s.Watchers > 0 })

@@ -238,7 +238,7 @@ func linkReasons() []ReasonInfo {
 
 func peerReasons() []ReasonInfo {
 	return []ReasonInfo{
-		{ReasonHubIDTaken, "The hub id is a peer's already, or looks like one.", "Have the other side choose a distinct id, or look at the peer that has it."},
+		{ReasonHubIDTaken, "The hub id is a peer's already, or looks like one.", "To change that peer, say fleet peer add --replace; another hub must choose a distinct id."},
 		{ReasonInvalidHubID, "The hub id is not of the allowed form.", "Use 1 to 64 of A-Z a-z 0-9 . _ - beginning with a letter or digit."},
 		{ReasonInvalidPattern, "A may-reach pattern is not of the form PROJECT/SEAT or NAME.", "Correct the pattern; * and ? do not cross a slash."},
 		{ReasonInvalidPin, "The pin is not the fingerprint of a key.", "Copy it from fleet status on the peer's side."},

@@ -68,6 +68,8 @@ type Peer struct {
 	Pins     []string `json:"pins"`
 	MayReach []string `json:"may_reach"`
 	By       string   `json:"by"`
+	// Replace changes a peer that is approved already: all of endpoint, pins and patterns are given anew.
+	Replace bool `json:"replace,omitzero"`
 }
 
 // TokenRequest asks for an agent token.

@@ -72,7 +72,11 @@ func (n *Node) addPeer(ctx context.Context, in Peer) (PeerStatus, error) {
 		return PeerStatus{}, err
 	}
 	p.User, p.AddedUS = userOf(ctx), n.o.Now().UnixMicro()
-	if err := n.hub.AddPeer(ctx, p); err != nil {
+	approve := n.hub.AddPeer
+	if in.Replace {
+		approve = n.hub.ChangePeer
+	}
+	if err := approve(ctx, p); err != nil {
 		return PeerStatus{}, err
 	}
 	return n.peer(p), nil
