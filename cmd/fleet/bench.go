@@ -14,7 +14,7 @@ import (
 
 func (a *app) benchCommand() *cobra.Command {
 	return groupCommand("bench", "Measure this machine: the product beside the bare pipeline, in one run",
-		a.benchHubCommand(), a.benchRelayCommand(), a.benchSettledCommand())
+		a.benchHubCommand(), a.benchRelayCommand(), a.benchSettledCommand(), a.benchIdleCommand())
 }
 
 // benchFlags are what hub and relay share.

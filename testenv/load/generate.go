@@ -158,34 +158,46 @@ func senderName(i int) string { return "bench/s" + strconv.Itoa(i) }
 
 // register connects and waits until the hub tells that the name is online.
 func register(ctx context.Context, addr, name string) (*webSocket, error) {
+	ws, _, err := registerIn(ctx, addr, name, generatorBuffer, nil)
+	return ws, err
+}
+
+// registerIn is register with a size for the socket's buffers and a buffer for what the hub says meanwhile. The frame
+// that tells is returned, in that buffer.
+func registerIn(ctx context.Context, addr, name string, size int, buf []byte) (*webSocket, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	ws, err := dialWebSocket(ctx, addr)
+	ws, err := dialWebSocket(ctx, addr, size)
 	if err != nil {
-		return nil, err
+		return nil, buf, err
 	}
 	stop := context.AfterFunc(ctx, func() { ws.close() })
 	defer stop()
-	hello := []byte(`{"sender":"` + name + `","target":"System","type":"heartbeat","payload":"online","wake_capability":"direct"}`)
-	if err := errors.Join(ws.write(hello), ws.flush()); err != nil {
-		return nil, errors.Join(err, ws.close())
+	if err := errors.Join(ws.write(hello(name)), ws.flush()); err != nil {
+		return nil, buf, errors.Join(err, ws.close())
 	}
-	var buf []byte
 	for {
 		if buf, err = ws.read(buf); err != nil {
-			return nil, errors.Join(err, ws.close())
+			return nil, buf, errors.Join(err, ws.close())
+		}
+		if !isPresence(buf) {
+			continue
 		}
 		var f struct {
-			Type  string `json:"type"`
-			Agent any    `json:"agent"`
+			Agent any `json:"agent"`
 		}
 		if err := wire.UnmarshalLax(buf, &f); err != nil {
-			return nil, errors.Join(err, ws.close())
+			return nil, buf, errors.Join(err, ws.close())
 		}
-		if f.Type == string(wire.TypePresenceUpdate) && f.Agent == name {
-			return ws, nil
+		if f.Agent == name {
+			return ws, buf, nil
 		}
 	}
+}
+
+// hello is a heartbeat: the first one registers.
+func hello(name string) []byte {
+	return []byte(`{"sender":"` + name + `","target":"System","type":"heartbeat","payload":"online","wake_capability":"direct"}`)
 }
 
 // send keeps the window full until it is told to stop.

@@ -187,6 +187,44 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
+// TestTally holds that a frame too early is seen, by the hub's clock and whatever was told before counting began.
+func TestTally(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		at           []int64 // milliseconds
+		frames, most int
+		closest      int64
+	}{
+		{"once a second", []int64{5000, 6000, 6999}, 3, 1, 999},
+		{"within the slack of the hub's clock", []int64{5000, 5950}, 2, 1, 950},
+		{"too early", []int64{5000, 6000, 6949}, 3, 2, 949},
+		{"three at once", []int64{5000, 5100, 5200, 7000}, 4, 3, 100},
+		{"before counting began", []int64{3000, 3001, 4000, 4500, 5500}, 2, 1, 1000},
+	} {
+		tally := tally{after: 4_000_000}
+		for _, ms := range c.at {
+			tally.note(presenceFrame(ms * 1000))
+		}
+		tally.note([]byte(`{"type":"chat","payload":"\"type\":\"presence_update\""}`))
+		if tally.frames != c.frames || tally.most != c.most || tally.closest != c.closest*1000 {
+			t.Errorf("%s: %d frames, most %d, closest %d", c.name, tally.frames, tally.most, tally.closest)
+		}
+	}
+}
+
+func presenceFrame(us int64) []byte {
+	return (&wire.PresenceUpdate{HubID: "hub.example", TimeUS: us, OnlineAgents: []string{"a/one"}, Event: wire.PresenceJoined, Agent: "a/one"}).Append(nil)
+}
+
+func TestEnoughFiles(t *testing.T) {
+	if err := enoughFiles(1000, 1000+spareFiles); err != nil {
+		t.Error(err)
+	}
+	if err := enoughFiles(1000, 1000); !errors.Is(err, ErrTooFewFiles) {
+		t.Errorf("1000 agents fit into 1000 files: %v", err)
+	}
+}
+
 func TestUsage(t *testing.T) {
 	u := UsageOf([]int{os.Getpid()})
 	if _, err := os.Stat("/proc/self/stat"); err == nil && u.RSS < 1<<20 {

@@ -37,13 +37,17 @@ const (
 // maxMessage bounds one message from a hub.
 const maxMessage = 4 << 20
 
-func dialWebSocket(ctx context.Context, addr string) (*webSocket, error) {
+// generatorBuffer collects what many messages need for one system call.
+const generatorBuffer = 32 << 10
+
+// dialWebSocket connects with a buffer of the size given each way.
+func dialWebSocket(ctx context.Context, addr string, size int) (*webSocket, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	w := &webSocket{conn: conn, in: bufio.NewReaderSize(conn, 32<<10), out: bufio.NewWriterSize(conn, 32<<10)}
+	w := &webSocket{conn: conn, in: bufio.NewReaderSize(conn, size), out: bufio.NewWriterSize(conn, size)}
 	if err := w.upgrade(addr); err != nil {
 		return nil, errors.Join(fmt.Errorf("upgrade: %w", err), conn.Close())
 	}

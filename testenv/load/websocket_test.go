@@ -18,7 +18,7 @@ func TestWebSocketEchoes(t *testing.T) {
 		done <- echo(w, r)
 	}))
 	defer server.Close()
-	ws, err := dialWebSocket(t.Context(), strings.TrimPrefix(server.URL, "http://"))
+	ws, err := dialWebSocket(t.Context(), strings.TrimPrefix(server.URL, "http://"), generatorBuffer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func echo(w http.ResponseWriter, r *http.Request) error {
 func TestWebSocketRefusesWhatIsNoUpgrade(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	if _, err := dialWebSocket(t.Context(), strings.TrimPrefix(server.URL, "http://")); err == nil {
+	if _, err := dialWebSocket(t.Context(), strings.TrimPrefix(server.URL, "http://"), generatorBuffer); err == nil {
 		t.Error("404 is taken for a WebSocket")
 	}
 }
