@@ -62,6 +62,7 @@ func (st *state) apply(ev *journal.Event, rec journal.Record, w tables) (t touch
 	case journal.LaneAcked:
 		t.lane = st.laneAcked(&r, w)
 	case journal.RemoteRefused:
+		st.lane(wire.HubID(r.Peer)).denied++
 		w.Put(journal.NoteKey(r.Sender, ev.Seq), nil)
 	case journal.SnapshotTaken:
 		st.snapshot = r.UpTo

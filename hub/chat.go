@@ -141,6 +141,7 @@ func (c *chatCommand) roles() []string {
 
 // refuse tells the sender why nothing was accepted.
 func (c *chatCommand) refuse(v *view, d *draft, reason wire.Reason, text string) {
+	d.refused(v, reason, "chat refused", c.sender)
 	d.tell(c.from, frameItem(&wire.ErrorFrame{
 		HubID: v.config.self, TimeUS: v.now, Target: c.sender, Text: text, Code: reason,
 		ClientMsgID: c.chat.ClientMsgID, ClientTimestamp: c.chat.ClientTimestamp,

@@ -139,6 +139,11 @@ func (d *draft) quietly(reply chan<- error) {
 	d.effects = append(d.effects, effect{run: func() { reply <- nil }, quiet: true})
 }
 
+// refused counts a refusal and lets the operator know, once it is told.
+func (d *draft) refused(v *view, reason wire.Reason, what, who string) {
+	d.then(func() { v.config.refusals.note(reason, what, who) })
+}
+
 // reset empties the draft for the next command, keeping its memory.
 func (d *draft) reset(next uint64) {
 	d.next = next

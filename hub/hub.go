@@ -86,6 +86,7 @@ type Hub struct {
 	lanesMu   sync.Mutex
 	lanes     map[wire.HubID]*source
 	gate      *gate
+	refusals  *refusals
 	published *published
 	epoch     Epoch
 	started   time.Time
@@ -118,7 +119,7 @@ func New(o Options) (*Hub, error) {
 	}
 	h := &Hub{
 		opts: o, in: newIntake(), operators: newSource(sourceDepth), settling: newSource(1 << 12),
-		ticking: newSource(1), lanes: map[wire.HubID]*source{}, gate: newGate(o.Limits),
+		ticking: newSource(1), lanes: map[wire.HubID]*source{}, gate: newGate(o.Limits), refusals: newRefusals(o.Log, o.Now),
 		published: newPublished(st), epoch: st.epoch, started: o.Now(), begun: st.head,
 		stopCore: make(chan struct{}), coreDone: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -140,7 +141,7 @@ func (h *Hub) start(st *state) {
 			config: config{
 				self: h.opts.HubID, version: h.opts.Version, configEpoch: h.opts.ConfigEpoch,
 				privateDirected: h.opts.PrivateDirected, frameBytes: h.opts.Limits.FrameBytes,
-				fault: newFault(h.opts.Fault), counting: make(chan struct{}, 1),
+				fault: newFault(h.opts.Fault), counting: make(chan struct{}, 1), refusals: h.refusals,
 			},
 		},
 	}
@@ -178,6 +179,7 @@ func (h *Hub) getForwarder() Forwarder {
 // end.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if status, text := socket.CheckRequest(r, h.opts.AllowedHosts, h.opts.AllowedOrigins); status != 0 {
+		h.refusals.note(requestReason(r), "request refused", r.RemoteAddr)
 		http.Error(w, text, status)
 		return
 	}
@@ -192,11 +194,21 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer h.wg.Done()
 	if reason := h.gate.enter(sock.RemoteHost(), h.published.isSecured()); reason != "" {
+		h.refusals.note(reason, "connection refused", sock.RemoteHost())
 		sock.Close(reason)
 		sock.Run(r.Context(), discard)
 		return
 	}
 	h.serve(h.sockets, sock)
+}
+
+// requestReason names why an upgrade was refused: an Origin is looked at only when
+// there is one.
+func requestReason(r *http.Request) wire.Reason {
+	if r.Header.Get("Origin") != "" {
+		return wire.ReasonOriginNotAllowed
+	}
+	return wire.ReasonHostNotAllowed
 }
 
 func discard([]byte) error { return nil }

@@ -19,8 +19,9 @@ type Cursor struct {
 // LaneOut is the synced state of the lane this hub owes to one peer: Head is the last record accepted for it, Acked the
 // last one the peer said it holds durably. Acked <= Head always.
 type LaneOut struct {
-	Head  uint64
-	Acked uint64
+	Head   uint64
+	Acked  uint64
+	Denied uint64 // of the acknowledged ones, those the peer did not admit
 }
 
 // Origin is the provenance of a record: where, by whom and as what it was first accepted. It is set once by the hub

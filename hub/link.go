@@ -131,6 +131,7 @@ func (c *inboundCommand) refusal(v *view) wire.Reason {
 }
 
 func (c *inboundCommand) refuse(v *view, d *draft, reason wire.Reason) {
+	d.refused(v, reason, "record of a peer refused", string(c.batch.peer))
 	d.addBody(v.now, journal.InboundRefused{
 		Origin: originOf(&c.rec.Origin, c.batch.peer), Reason: string(reason), LaneHash: c.rec.LaneHash,
 	}, c.rec.Body, digestOf(c.rec.Body))
@@ -224,6 +225,7 @@ func (c *ackedCommand) remoteRefused(v *view, d *draft, r Refusal) {
 	if !ok {
 		return
 	}
+	d.refused(v, r.Reason, "chat refused by the far hub", chat.Sender+" to "+chat.Target)
 	rec := journal.RemoteRefused{
 		Peer: string(c.peer), LaneSeq: r.Seq, ChatSeq: chatSeq, MsgID: chat.MsgID, Sender: chat.Sender,
 		Target: chat.Target, ClientMsgID: chat.ClientMsgID, ClientTimestamp: chat.ClientTimestamp,

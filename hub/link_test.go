@@ -157,6 +157,12 @@ func TestRefusedAcross(t *testing.T) {
 	if res := p.carry(p.alder, p.birch); len(res.Refused) != 2 || res.Cursor.Seq != 3 {
 		t.Fatalf("result %+v", res)
 	}
+	if out := p.alder.hub.LaneOut("birch"); out != (LaneOut{Head: 3, Acked: 3, Denied: 2}) {
+		t.Fatalf("lane %+v", out)
+	}
+	if s, err := p.alder.hub.Status(t.Context()); err != nil || s.Refusals[wire.ReasonNotPermitted] != 2 {
+		t.Fatalf("refusals counted: %v, %v", s.Refusals, err)
+	}
 	if again := p.birch.hub.LaneRefused("alder", 1); len(again) != 1 || again[0].Seq != 2 {
 		t.Fatalf("refusals above 1: %v", again)
 	}

@@ -51,7 +51,7 @@ type laneUpdate struct {
 
 func laneUpdateOf(l *lane) laneUpdate {
 	return laneUpdate{
-		peer: l.peer, in: l.in, out: LaneOut{Head: l.outHead, Acked: l.acked},
+		peer: l.peer, in: l.in, out: LaneOut{Head: l.outHead, Acked: l.acked, Denied: l.denied},
 		outHash: l.outHash, ackHash: l.ackHash, refused: l.refused,
 	}
 }

@@ -114,6 +114,7 @@ func (c *bindCommand) admit(v *view, d *draft) (principal, tokenID string, ok bo
 	}
 	tokenID, denied := c.authenticate(v)
 	if denied != "" {
+		d.refused(v, denied, "registration refused", c.name)
 		d.tell(c.s, frameItem(&wire.AuthDenied{
 			HubID: v.config.self, TimeUS: v.now, Target: c.name, Text: wire.AuthDeniedText(denied, c.name),
 		}))
@@ -197,6 +198,7 @@ func (c *malformed) decide(v *view, d *draft) {
 		target = c.s.name
 		d.heard(c.s, v.now, true)
 	}
+	d.refused(v, c.err.Reason, "frame refused", target)
 	d.tell(c.s, frameItem(&wire.ErrorFrame{
 		HubID: v.config.self, TimeUS: v.now, Target: target, Text: c.err.Text, Code: c.err.Code(),
 		ClientMsgID: c.chat.ClientMsgID, ClientTimestamp: c.chat.ClientTimestamp,

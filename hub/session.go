@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"slices"
@@ -76,7 +77,8 @@ func (h *Hub) serve(ctx context.Context, sock *socket.Socket) {
 	if err := h.in.push(ctx, s.src, &connectCommand{bySession{s: s}}); err != nil {
 		sock.Close(wire.ReasonHubShutdown)
 	}
-	sock.Run(ctx, func(msg []byte) error { return s.receive(ctx, msg) })
+	reason := sock.Run(ctx, func(msg []byte) error { return s.receive(ctx, msg) })
+	h.refusals.note(reason, "connection ended", cmp.Or(s.as, sock.RemoteHost()))
 	h.gate.leave(sock.RemoteHost(), s.as != "")
 	h.leave(s)
 }

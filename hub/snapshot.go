@@ -21,7 +21,7 @@ import (
 //	9 token    { 1 id 2 seat 3 by 4 hash 5 created us }                    by id
 //	10 peer    { 1 hub 2 endpoint 3 pin… 4 pattern… 5 by 6 user 7 added us }  by hub
 //	11 lane    { 1 peer 2 out head 3 out hash 4 acked 5 ack hash 6 in epoch id 7 in seq 8 in hash
-//	           9 refusal { 1 seq 2 reason } }                                by peer
+//	           9 refusal { 1 seq 2 reason } 10 denied }                                by peer
 const hotStateFormat = 1
 
 // errHotState says that a snapshot is not a hot state this build reads.
@@ -94,6 +94,7 @@ func (l *lane) encode(m *fields) {
 	for _, r := range l.refused {
 		m.message(9, func(m *fields) { m.num(1, r.Seq); m.text(2, string(r.Reason)) })
 	}
+	m.num(10, l.denied)
 }
 
 // decodeState reads what encode wrote and nothing else: a state has one encoding, so
@@ -255,6 +256,8 @@ func (st *state) decodeLane(b []byte) error {
 			copy(l.in.Hash[:], v.raw)
 		case 9:
 			return l.decodeRefusal(v.raw)
+		case 10:
+			l.denied = v.num
 		}
 		return nil
 	})

@@ -43,6 +43,7 @@ type lane struct {
 	outHash [32]byte // rolling hash at outHead
 	acked   uint64   // cumulative acknowledgement by the peer
 	ackHash [32]byte // rolling hash at acked
+	denied  uint64   // records of ours the peer did not admit
 	in      Cursor   // what this node holds of the peer's lane
 	// refused are the refusals among the latest refusalWindow records of the
 	// peer's lane, ascending. The slice is replaced, never altered.

@@ -16,21 +16,23 @@ type stats struct {
 
 // Status is what this node is and does now.
 type Status struct {
-	Hub             wire.HubID      `json:"hub"`
-	Version         string          `json:"version"`
-	Epoch           uint64          `json:"epoch"`
-	EpochID         string          `json:"epoch_id"`
-	Head            uint64          `json:"head"` // last synced event
-	UptimeS         float64         `json:"uptime_s"`
-	Sockets         int             `json:"sockets"`
-	Online          []string        `json:"online"`
-	Secured         bool            `json:"secured"` // agents need a token
-	PrivateDirected bool            `json:"private_directed"`
-	PendingReceipts int             `json:"pending_receipts"`
-	Turns           uint64          `json:"turns"`
-	Events          uint64          `json:"events"`
-	Peers           []PeerStatus    `json:"peers"`
-	Journal         journal.Metrics `json:"journal"`
+	Hub             wire.HubID   `json:"hub"`
+	Version         string       `json:"version"`
+	Epoch           uint64       `json:"epoch"`
+	EpochID         string       `json:"epoch_id"`
+	Head            uint64       `json:"head"` // last synced event
+	UptimeS         float64      `json:"uptime_s"`
+	Sockets         int          `json:"sockets"`
+	Online          []string     `json:"online"`
+	Secured         bool         `json:"secured"` // agents need a token
+	PrivateDirected bool         `json:"private_directed"`
+	PendingReceipts int          `json:"pending_receipts"`
+	Turns           uint64       `json:"turns"`
+	Events          uint64       `json:"events"`
+	Peers           []PeerStatus `json:"peers"`
+	// Refusals counts what was refused, dropped or closed since the start, by reason.
+	Refusals map[wire.Reason]uint64 `json:"refusals"`
+	Journal  journal.Metrics        `json:"journal"`
 }
 
 // PeerStatus is one peer and the two lanes shared with it.
@@ -44,6 +46,7 @@ type PeerStatus struct {
 	AddedUS  int64      `json:"added_us"`
 	OutHead  uint64     `json:"out_head"`  // records accepted for it
 	OutAcked uint64     `json:"out_acked"` // of these, durable there
+	Denied   uint64     `json:"denied"`    // of these, not admitted there
 	In       uint64     `json:"in"`        // records taken from it
 }
 
@@ -60,7 +63,7 @@ func (h *Hub) Status(ctx context.Context) (Status, error) {
 			l := v.st.laneOf(p.Hub)
 			ps := PeerStatus{
 				Hub: p.Hub, Endpoint: p.Endpoint, By: p.By, User: p.User, AddedUS: p.AddedUS,
-				OutHead: l.outHead, OutAcked: l.acked, In: l.in.Seq,
+				OutHead: l.outHead, OutAcked: l.acked, Denied: l.denied, In: l.in.Seq,
 			}
 			for _, pin := range p.Pins {
 				ps.Pins = append(ps.Pins, hex.EncodeToString(pin[:]))
@@ -76,6 +79,6 @@ func (h *Hub) Status(ctx context.Context) (Status, error) {
 		return Status{}, err
 	}
 	s.Turns, s.Events = h.stats.turns.Load(), h.stats.events.Load()
-	s.Journal = h.opts.Store.Metrics()
+	s.Journal, s.Refusals = h.opts.Store.Metrics(), h.refusals.byReason()
 	return s, nil
 }

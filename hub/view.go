@@ -44,6 +44,7 @@ type config struct {
 	privateDirected *bool
 	frameBytes      int
 	fault           *fault
+	refusals        *refusals
 	counting        chan struct{} // capacity 1: held while mail is counted
 }
 
