@@ -29,7 +29,7 @@ func parse[T any](attrs []byte, lax bool, field func(*T, *decoder, protowire.Num
 	d := decoder{rest: attrs, lax: lax}
 	for len(d.rest) > 0 && d.err == nil {
 		num, typ, n := protowire.ConsumeTag(d.rest)
-		if n < 0 || num < d.last || protowire.SizeTag(num) != n {
+		if n < 0 || !num.IsValid() || num < d.last || protowire.SizeTag(num) != n {
 			d.err = errField
 			break
 		}
