@@ -60,7 +60,8 @@ func writePeer(w io.Writer, p node.PeerStatus) error {
 	if p.LinkReason != "" {
 		t.row("last reason", p.LinkReason)
 	}
-	t.row("to send", fmt.Sprintf("%d (%d accepted, %d held there)", p.OutHead-p.OutAcked, p.OutHead, p.OutAcked))
+	t.row("to send", fmt.Sprintf("%d (%d accepted, %d held there, %d refused there)",
+		p.OutHead-p.OutAcked, p.OutHead, p.OutAcked-p.OutRefused, p.OutRefused))
 	t.row("received", fmt.Sprintf("%d", p.In))
 	return t.err
 }

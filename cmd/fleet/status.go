@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,6 +55,9 @@ func writeStatus(w io.Writer, s node.Status) error {
 	t.row("journal", fmt.Sprintf("%d events, epoch %d, %s on disk", s.HeadSeq, s.Epoch, bytesText(s.Journal.DiskBytes)))
 	if v := s.Journal.Verified; v != nil {
 		t.row("verified", verifiedLine(v))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(s.Refusals)) {
+		t.row("refused", fmt.Sprintf("%s %d", reason, s.Refusals[reason]))
 	}
 	for _, p := range s.Peers {
 		t.row("peer", peerLine(p))

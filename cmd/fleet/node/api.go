@@ -32,6 +32,8 @@ type Status struct {
 	PendingReceipts int          `json:"pending_receipts"`
 	Peers           []PeerStatus `json:"peers"`
 	Journal         JournalUse   `json:"journal"`
+	// Refusals counts what was refused, dropped or closed since the start, by reason.
+	Refusals map[wire.Reason]uint64 `json:"refusals,omitzero"`
 }
 
 // PeerStatus is one peer with its lanes and link. Link is "" on a stopped node.
@@ -48,7 +50,8 @@ type PeerStatus struct {
 	LinkSince  int64    `json:"link_since_us,omitzero"`
 	LinkReason string   `json:"link_reason,omitzero"` // why the last link ended or was refused
 	OutHead    uint64   `json:"out_head"`             // records accepted here for that hub
-	OutAcked   uint64   `json:"out_acked"`            // of these, held durably there
+	OutAcked   uint64   `json:"out_acked"`            // of these, settled there: admitted or refused
+	OutRefused uint64   `json:"out_refused"`          // of these, refused there
 	In         uint64   `json:"in"`                   // records of that hub held here
 }
 

@@ -32,7 +32,7 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 		out.Running, out.PID, out.SinceUS = true, os.Getpid(), s.since.UnixMicro()
 		out.Agents, out.Links = s.agents.Addr().String(), s.links.LocalAddr().String()
 		verified := s.patrol.State()
-		out.Journal.Verified = &verified
+		out.Journal.Verified, out.Refusals = &verified, h.Refusals
 	}
 	for _, p := range n.hub.Trust().Peers() {
 		out.Peers = append(out.Peers, n.peer(p))
@@ -45,7 +45,7 @@ func (n *Node) peer(p federation.Peer) PeerStatus {
 	lane := n.hub.LaneOut(p.Hub)
 	row := PeerStatus{
 		Hub: string(p.Hub), Endpoint: p.Endpoint, By: p.By, User: p.User, AddedUS: p.AddedUS,
-		OutHead: lane.Head, OutAcked: lane.Acked, In: n.hub.LaneIn(p.Hub).Seq,
+		OutHead: lane.Head, OutAcked: lane.Acked, OutRefused: lane.Denied, In: n.hub.LaneIn(p.Hub).Seq,
 	}
 	for _, pin := range p.Pins {
 		row.Pins = append(row.Pins, certs.Pin(pin).String())
