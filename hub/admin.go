@@ -223,15 +223,18 @@ func (h *Hub) PurgeBody(ctx context.Context, seq uint64, by, reason string) erro
 		if err != nil {
 			return err
 		}
-		if !ok || !ev.HasBody || ev.Kind == journal.KindSnapshotTaken {
-			return &Error{Reason: wire.ReasonStoreMissing, Text: fmt.Sprintf("event %d has no body to purge", seq)}
+		if !ok {
+			return &Error{Reason: wire.ReasonNoSuchEvent, Text: fmt.Sprintf("the journal ends before event %d", seq)}
+		}
+		if !ev.HasBody || ev.Kind == journal.KindSnapshotTaken {
+			return &Error{Reason: wire.ReasonNoBody, Text: fmt.Sprintf("event %d has no body to purge", seq), Next: fmt.Sprintf("fleet journal inspect %d", seq)}
 		}
 		purged, err := v.isPurged(seq)
 		if err != nil {
 			return err
 		}
 		if purged {
-			return &Error{Reason: wire.ReasonStoreMissing, Text: fmt.Sprintf("the body of event %d is gone already", seq)}
+			return &Error{Reason: wire.ReasonNoBody, Text: fmt.Sprintf("the body of event %d was purged before", seq), Next: fmt.Sprintf("nothing is left to do; fleet journal inspect %d --body shows what is left", seq)}
 		}
 		if chat, ok := v.chat(seq); ok && chat.Dest != "" && chat.LaneSeq > v.st.laneOf(wire.HubID(chat.Dest)).acked {
 			return &Error{Reason: wire.ReasonRelayPending, Text: fmt.Sprintf("event %d is still owed to %s", seq, chat.Dest)}

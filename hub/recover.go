@@ -27,7 +27,7 @@ func recoverState(store *journal.Store, id wire.HubID, f *fault) (*state, error)
 			return fmt.Errorf("hub: event %d: %s is not a record", ev.Seq, ev.Kind)
 		}
 		if err := st.check(&ev, typed); err != nil && !f.unchecked() {
-			return &Error{Reason: wire.ReasonJournalCorrupt, Text: err.Error(), Next: "run `fleet journal verify`"}
+			return &Error{Reason: wire.ReasonJournalCorrupt, Text: err.Error(), Next: "fleet journal verify"}
 		}
 		st.apply(&ev, typed, noTables{})
 		return nil

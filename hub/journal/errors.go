@@ -67,11 +67,11 @@ func ReasonOf(err error) wire.Reason {
 var ErrClosed = errors.New("journal: store is closed")
 
 const (
-	nextVerify  = "run `fleet journal verify` to see what is damaged, then `fleet journal restore` from a backup"
-	nextRewound = "the store lost events it had made durable: keep the folder, restore a newer copy, or settle with the peers by `fleet journal reconcile`"
+	nextVerify  = "stop the node, see with fleet journal verify what is damaged, keep the folder and restore it from a backup"
+	nextRewound = "the store lost events it had made durable: keep the folder, do not start from it, and restore the newer journal"
 	nextFailed  = "check the disk (space, errors in the system log), then start the node again: nothing that was told is lost"
 	nextLocked  = "another process has this folder open: stop it first"
-	nextMissing = "check the folder's name, or run `fleet init`"
+	nextMissing = "check the folder's name, or make a node: fleet init"
 )
 
 func corrupt(r Range, err error) *Error {

@@ -94,6 +94,7 @@ const (
 	ReasonInvalidPattern  Reason = "invalid_pattern"
 	ReasonInvalidPin      Reason = "invalid_pin"
 	ReasonOwnHubID        Reason = "own_hub_id"
+	ReasonOwnPin          Reason = "own_pin"
 	ReasonPatternsMissing Reason = "patterns_missing"
 	ReasonPinTaken        Reason = "pin_taken"
 	ReasonPinsMissing     Reason = "pins_missing"
@@ -105,6 +106,8 @@ const (
 	ReasonJournalFailed      Reason = "journal_failed"
 	ReasonJournalNewerFormat Reason = "journal_newer_format"
 	ReasonJournalRewound     Reason = "journal_rewound"
+	ReasonNoBody             Reason = "no_body"
+	ReasonNoSuchEvent        Reason = "no_such_event"
 	ReasonStoreLocked        Reason = "store_locked"
 	ReasonStoreMissing       Reason = "store_missing"
 	ReasonWrongHub           Reason = "wrong_hub"
@@ -114,11 +117,14 @@ const (
 const (
 	ReasonAlreadyInitialised Reason = "already_initialised"
 	ReasonAlreadyRunning     Reason = "already_running"
+	ReasonIdentityMissing    Reason = "identity_missing"
 	ReasonInvalidConfig      Reason = "invalid_config"
 	ReasonNotRunning         Reason = "not_running"
 	ReasonOpenHubNotLoopback Reason = "open_hub_not_loopback"
+	ReasonPermissionDenied   Reason = "permission_denied"
 	ReasonPortInUse          Reason = "port_in_use"
 	ReasonUnknownConfigKey   Reason = "unknown_config_key"
+	ReasonWrongUsage         Reason = "wrong_usage"
 )
 
 // ReasonInfo is what documentation and commands say about a reason.
@@ -199,7 +205,7 @@ func frameReasons() []ReasonInfo {
 		{ReasonMalformedJSON, "The text is not strict JSON.", "Correct the client: UTF-8, no name twice, finite numbers, at most 64 levels."},
 		{ReasonNotPermitted, "The receiving side has not granted this message's way.", "Ask the other hub's administrator for a may-reach pattern that covers the seat."},
 		{ReasonOneTargetOnly, "A message to another hub must name exactly one seat.", "Send one message per seat."},
-		{ReasonQuarantined, "Handling the record failed; its bytes were put aside and the rest goes on.", "Look at it with fleet journal quarantine."},
+		{ReasonQuarantined, "Handling the record failed; its bytes were put aside and the rest goes on.", "Find its bytes, kind record_quarantined, with fleet journal export --bodies and report them."},
 		{ReasonTokenInvalid, "The token is not known here or was revoked.", "Make a new token with fleet agent token create."},
 		{ReasonTokenNotForName, "The token was made for another seat.", "Use the seat's own token."},
 		{ReasonTokenRequired, "The hub is secured and the first frame had no token.", "Give the agent a token made with fleet agent token create."},
@@ -214,7 +220,7 @@ func linkReasons() []ReasonInfo {
 		{ReasonCertificateExpired, "The peer's certificate is past its end.", "Have the peer renew its certificate, and check both clocks."},
 		{ReasonCertificateNotYetValid, "The peer's certificate is not valid yet.", "Check both clocks."},
 		{ReasonCertificateRefused, "The other hub refused this node's certificate; it does not say why.", "Ask the peer's administrator: their node's log names the cause."},
-		{ReasonCloned, "The peer's copy of our lane differs from ours: two nodes live under one identity.", "Stop the copy, then settle it with fleet journal reconcile."},
+		{ReasonCloned, "The peer's copy of our lane differs from ours: two nodes live under one identity.", "Stop the copy and keep both folders; until they are settled, the peer is not served."},
 		{ReasonDigestMismatch, "A record's body is not the one its origin block was made for.", "Report it to the peer's administrator: the record was altered after it was accepted."},
 		{ReasonFrameTooLarge, "A link frame exceeded the agreed size.", "Update the older side; this is a fault of the peer's program."},
 		{ReasonLinkDuplicate, "Both sides dialled at once and the other connection is kept.", "Nothing to do."},
@@ -226,7 +232,7 @@ func linkReasons() []ReasonInfo {
 		{ReasonPinMismatch, "The peer's key is not one that was approved for its hub id.", "Compare fingerprints with the peer's administrator before approving a new key."},
 		{ReasonRelayPending, "The message has not left this node yet.", "Look at the peer's link with fleet peer show."},
 		{ReasonRelayVersion, "The two nodes have no relay version in common.", "Update the older node."},
-		{ReasonRewound, "The peer has seen more of our lane than our journal holds: the journal was rolled back.", "Restore the newer journal or settle it with fleet journal reconcile."},
+		{ReasonRewound, "The peer has seen more of our lane than our journal holds: the journal was rolled back.", "Keep the folder and restore the newer journal; the side that was rolled back has to."},
 		{ReasonSelfDial, "The endpoint of a peer leads back to this node.", "Correct the peer's endpoint."},
 		{ReasonTooManyHops, "A record came by way of another hub, and this relay version carries one hop.", "Peer with the hub of origin directly."},
 		{ReasonUnknownPeer, "The key or hub id is not one of an approved peer.", "Add the peer on this side if it is meant to connect."},
@@ -241,8 +247,9 @@ func peerReasons() []ReasonInfo {
 		{ReasonHubIDTaken, "The hub id is a peer's already, or looks like one.", "To change that peer, say fleet peer add --replace; another hub must choose a distinct id."},
 		{ReasonInvalidHubID, "The hub id is not of the allowed form.", "Use 1 to 64 of A-Z a-z 0-9 . _ - beginning with a letter or digit."},
 		{ReasonInvalidPattern, "A may-reach pattern is not of the form PROJECT/SEAT or NAME.", "Correct the pattern; * and ? do not cross a slash."},
-		{ReasonInvalidPin, "The pin is not the fingerprint of a key.", "Copy it from fleet status on the peer's side."},
+		{ReasonInvalidPin, "The pin is not the fingerprint of a key.", "Copy the whole pin that fleet status shows on the other hub."},
 		{ReasonOwnHubID, "The hub id is this node's own, or looks like it.", "Check which node the command was run on."},
+		{ReasonOwnPin, "The pin is that of this node's own key.", "Give the pin of the other hub: its administrator reads it from its own status."},
 		{ReasonPatternsMissing, "Nothing would be allowed through: no may-reach pattern was given.", "Give at least one --may-reach pattern."},
 		{ReasonPinTaken, "The key is already approved for another hub id.", "Find out which id the key belongs to; a key names one hub only."},
 		{ReasonPinsMissing, "No key pin was given.", "Give the fingerprint the other administrator told you."},
@@ -251,12 +258,14 @@ func peerReasons() []ReasonInfo {
 
 func journalReasons() []ReasonInfo {
 	return []ReasonInfo{
-		{ReasonJournalCorrupt, "The journal does not verify.", "Run fleet journal verify, then restore a backup of that range."},
+		{ReasonJournalCorrupt, "The journal does not verify.", "Stop the node, see with fleet journal verify what is damaged, keep the folder and restore it from a backup."},
 		{ReasonJournalFailed, "The journal could not be written or synced; the node stopped before telling anyone.", "Check disk space and the disk, then start the node again."},
 		{ReasonJournalNewerFormat, "The journal was written by a newer program.", "Use the program version the FORMAT file names."},
-		{ReasonJournalRewound, "The journal ends before what was already synced and told.", "Restore the newer journal; do not start from this copy."},
+		{ReasonJournalRewound, "The journal ends before what was already synced and told.", "Keep this folder, do not start from it, and restore the newer journal."},
+		{ReasonNoBody, "The event has no body: it never had one, or it was purged.", "Look at the event with fleet journal inspect."},
+		{ReasonNoSuchEvent, "The journal has no event with this number.", "Look at the number of events with fleet status."},
 		{ReasonStoreLocked, "Another process has the journal open.", "Stop that process, or use its admin socket."},
-		{ReasonStoreMissing, "There is no journal in the folder.", "Run fleet init, or correct --dir."},
+		{ReasonStoreMissing, "There is no journal in the folder.", "Correct --dir, or make a node with fleet init."},
 		{ReasonWrongHub, "The folder belongs to another hub id.", "Use that hub's own folder."},
 	}
 }
@@ -265,10 +274,13 @@ func nodeReasons() []ReasonInfo {
 	return []ReasonInfo{
 		{ReasonAlreadyInitialised, "The folder holds a node already.", "Use fleet serve, or another folder."},
 		{ReasonAlreadyRunning, "A node runs on this folder already.", "Use it, or stop it first."},
+		{ReasonIdentityMissing, "The node's folder has no identity, the key by which its peers know it.", "Restore identity/ from a backup; without one the peers must approve a new node, made in another folder."},
 		{ReasonInvalidConfig, "A setting has a value it cannot have.", "Correct the setting the message names."},
 		{ReasonNotRunning, "No node runs on this folder.", "Start it with fleet serve."},
 		{ReasonOpenHubNotLoopback, "A hub without tokens would listen beyond this machine.", "Create agent tokens first, or listen on 127.0.0.1."},
+		{ReasonPermissionDenied, "The node's folder or admin socket belongs to another user.", "Run the command as the user whose node it is."},
 		{ReasonPortInUse, "The listening address is taken by another process.", "Stop that process or choose another address."},
 		{ReasonUnknownConfigKey, "A setting is not one this program knows.", "Remove or correct the key the message names."},
+		{ReasonWrongUsage, "The command line cannot be understood.", "Read the command's --help."},
 	}
 }
