@@ -206,8 +206,12 @@ func TestPoisonousRecords(t *testing.T) {
 						t.Errorf("%d records held, %v", len(l.held), b.faults)
 					}
 					for i, rec := range l.held {
+						lane, _ := record(1)
 						if refused := rec.Refuse != ""; refused != (i == 2) || rec.Origin.Hub != alpha {
 							t.Errorf("record %d: refuse %q, hub %s", i+1, rec.Refuse, rec.Origin.Hub)
+						}
+						if rec.Origin.Epoch != lane.Epoch || rec.Origin.EpochID != lane.EpochID {
+							t.Errorf("record %d moves the lane to epoch %d %x", i+1, rec.Origin.Epoch, rec.Origin.EpochID)
 						}
 					}
 				})

@@ -51,8 +51,9 @@ func (in *intake) one(out *hub.InRecord, rec frame.Record) {
 	}
 	out.Body = rec.Body
 	out.Refuse = in.verdict(&o, rec.Body)
+	// The lane is the link's whatever the block claims: the cursor must not take up an epoch that a refused one names.
 	out.Origin = hub.Origin{
-		Hub: in.peer, Epoch: o.Epoch, EpochID: o.EpochID, LaneSeq: o.Seq, MsgID: o.MsgID, AcceptedUS: o.AcceptedUS,
+		Hub: in.peer, Epoch: in.epoch, EpochID: in.epochID, LaneSeq: o.Seq, MsgID: o.MsgID, AcceptedUS: o.AcceptedUS,
 		Sender: o.Sender, Principal: o.Principal, Target: o.Target, ClientMsgID: o.ClientMsgID, Digest: o.Digest,
 	}
 	in.hash = o.LaneLink().Next(in.hash)

@@ -27,13 +27,16 @@ func (l *link) settle() {
 	}
 }
 
-// gather joins an ack with those that wait behind it.
+// gather joins an ack with those that wait behind it. A refusal at or below an earlier ack comes too late, joined or not:
+// that record is settled.
 func (l *link) gather(a frame.Ack) (seq uint64, refused []hub.Refusal) {
 	for {
-		seq = a.Seq
 		for _, r := range a.Refused {
-			refused = append(refused, hub.Refusal{Seq: r.Seq, Reason: r.Reason})
+			if r.Seq > seq {
+				refused = append(refused, hub.Refusal{Seq: r.Seq, Reason: r.Reason})
+			}
 		}
+		seq = a.Seq
 		select {
 		case a = <-l.settles:
 		default:
