@@ -196,6 +196,9 @@ func (l *link) read() error {
 // lostOr keeps an error that has a word of its own and calls every other one a lost link. A reason by which the peer
 // closed the connection is its goodbye: the frame may have been lost with the rest.
 func lostOr(err error) error {
+	if e, ok := errors.AsType[*byeError](err); ok {
+		return e
+	}
 	if e, ok := errors.AsType[*transport.Error](err); ok && e.Remote && e.Reason != wire.ReasonLinkLost {
 		return &byeError{e.Reason}
 	}

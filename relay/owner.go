@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"fleetrelay/certs"
 	"fleetrelay/federation"
 	"fleetrelay/hub/wire"
@@ -41,6 +43,8 @@ type owner struct {
 	timer    *time.Timer
 	schedule *schedule
 	lastLink uint64 // number of our last hello
+	ups      *rate.Limiter
+	upHeld   int // links up since the last that was logged
 
 	mu     sync.Mutex
 	status LinkStatus
@@ -68,7 +72,7 @@ func newOwner(ctx context.Context, r *Relay, conf federation.Peer) *owner {
 	o := &owner{
 		relay: r, relayCtx: ctx, peer: conf.Hub, conf: conf, done: make(chan struct{}),
 		offers: make(chan *session), news: make(chan struct{}, 1), results: make(chan dialResult),
-		ends: make(chan ended), schedule: newSchedule(r.opt.LongWait),
+		ends: make(chan ended), schedule: newSchedule(r.opt.LongWait), ups: rate.NewLimiter(rate.Every(upEvery), upBurst),
 		status: LinkStatus{Peer: conf.Hub, State: Waiting, SinceUS: r.opt.Now().UnixMicro()},
 	}
 	o.ctx, o.stop = context.WithCancelCause(ctx)
@@ -248,7 +252,7 @@ func (o *owner) admit(s *session, ours frame.Hello) {
 	o.live.Store(l)
 	o.timer.Stop()
 	o.enter(Up)
-	o.relay.opt.Log.Info("link is up", "peer", o.peer, "generation", l.generation, "remote", s.conn.RemoteAddr())
+	o.noteUp(l)
 	o.relay.running.Go(func() {
 		e := l.run()
 		select {

@@ -1,10 +1,14 @@
 package relay
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"fleetrelay/hub/wire"
+	"fleetrelay/relay/frame"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestScheduleGrowsToItsLongestWait(t *testing.T) {
@@ -50,7 +54,7 @@ func TestScheduleYieldsOnce(t *testing.T) {
 	}
 }
 
-// What repeats is logged once a minute with the number of times, and at once when it changes.
+// Each reason is logged once a minute with the number of times, however a peer varies them.
 func TestNoise(t *testing.T) {
 	var n noise
 	at := time.Unix(1000, 0)
@@ -69,11 +73,62 @@ func TestNoise(t *testing.T) {
 		{wire.ReasonRewound, time.Second, told{1, true}},
 		{wire.ReasonRewound, 59 * time.Second, told{0, false}},
 		{wire.ReasonRewound, time.Second, told{2, true}},
+		{wire.ReasonLinkLost, 0, told{3, true}},
+		{wire.ReasonRewound, 0, told{0, false}},
+		{wire.ReasonLinkLost, 0, told{0, false}},
 	} {
 		at = at.Add(c.after)
 		times, tell := n.tell(c.reason, at)
 		if got := (told{times, tell}); got != c.want {
 			t.Errorf("%d: %v, want %v", i, got, c.want)
 		}
+	}
+}
+
+// A peer that says goodbye with a new word each time fills neither the log nor the memory.
+func TestNoiseOfManyWords(t *testing.T) {
+	var n noise
+	lines := 0
+	for i := range 10_000 {
+		if _, tell := n.tell(wire.Reason(fmt.Sprint("word_", i)), time.Unix(1000, 0)); tell {
+			lines++
+		}
+	}
+	if lines != maxNoise+1 || len(n.rows) != maxNoise+1 {
+		t.Errorf("%d lines, %d rows", lines, len(n.rows))
+	}
+	times, tell := n.tell("word_0", time.Unix(1000, 0).Add(quietTime))
+	if times != 1 || !tell {
+		t.Errorf("told %d times, %v", times, tell)
+	}
+}
+
+// The goodbye of a peer stays the peer's however often the error is judged.
+func TestGoodbyeStaysRemote(t *testing.T) {
+	bye := &byeError{wire.ReasonHubShutdown}
+	if got := lostOr(lostOr(bye)); got != error(bye) {
+		t.Errorf("%#v", got)
+	}
+}
+
+// A refusal that comes behind the ack that covers it is dropped, also when the two wait together.
+func TestGatherDropsLateRefusals(t *testing.T) {
+	l := &link{settles: make(chan frame.Ack, settleDepth)}
+	refused := func(seqs ...uint64) (list []frame.Refused) {
+		for _, seq := range seqs {
+			list = append(list, frame.Refused{Seq: seq, Reason: wire.ReasonNotPermitted})
+		}
+		return list
+	}
+	l.settles <- frame.Ack{Seq: 8, Refused: refused(2, 5, 6)}
+	l.settles <- frame.Ack{Seq: 8, Refused: refused(8)}
+	l.settles <- frame.Ack{Seq: 9, Refused: refused(9)}
+	seq, got := l.gather(frame.Ack{Seq: 5, Refused: refused(2, 3)})
+	var seqs []uint64
+	for _, r := range got {
+		seqs = append(seqs, r.Seq)
+	}
+	if diff := cmp.Diff([]uint64{2, 3, 6, 9}, seqs); diff != "" || seq != 9 {
+		t.Errorf("up to %d (-want +got):\n%s", seq, diff)
 	}
 }

@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"errors"
+	"maps"
 	"time"
 
 	"fleetrelay/hub/wire"
@@ -86,8 +88,26 @@ func (o *owner) note(e ended) {
 // the link.
 func (o *owner) turnedAway(reason wire.Reason, err error) {
 	if o.stateNow() != Up {
-		o.note(ended{reason: reason, detail: err.Error()})
+		_, remote := errors.AsType[*byeError](err)
+		o.note(ended{reason: reason, detail: err.Error(), remote: remote})
 	}
+}
+
+// A link that comes up is logged at once, but no more than a few times a minute: a peer may say hello as often as it likes.
+const (
+	upEvery = quietTime / 4
+	upBurst = 8
+)
+
+// noteUp logs that the link is up.
+func (o *owner) noteUp(l *link) {
+	o.upHeld++
+	if !o.ups.AllowN(l.since, 1) {
+		return
+	}
+	o.relay.opt.Log.Info("link is up", "peer", o.peer, "generation", l.generation, "remote", l.conn.RemoteAddr(),
+		"times", o.upHeld)
+	o.upHeld = 0
 }
 
 // snapshot is the status now.
@@ -107,22 +127,45 @@ func (o *owner) snapshot() LinkStatus {
 // quietTime is how long one reason is not logged again for one peer.
 const quietTime = time.Minute
 
-// noise keeps a refusal that repeats from filling the log.
-type noise struct {
-	reason wire.Reason
-	last   time.Time
-	times  int // since last, this one included
+// maxNoise bounds the reasons that are told apart: a peer's goodbye may have any word. The others count as one.
+const maxNoise = 32
+
+// noise keeps refusals that repeat from filling the log, also those of a peer that varies them.
+type noise struct{ rows map[wire.Reason]*noiseRow }
+
+type noiseRow struct {
+	last  time.Time
+	times int // since last, that one not included
 }
 
 func (n *noise) tell(reason wire.Reason, now time.Time) (times int, tell bool) {
-	if reason == n.reason && now.Sub(n.last) < quietTime {
-		n.times++
+	row := n.row(reason, now)
+	row.times++
+	if !row.last.IsZero() && now.Sub(row.last) < quietTime {
 		return 0, false
 	}
-	times = 1
-	if reason == n.reason {
-		times += n.times
-	}
-	n.reason, n.last, n.times = reason, now, 0
+	times = row.times
+	row.last, row.times = now, 0
 	return times, true
+}
+
+func (n *noise) row(reason wire.Reason, now time.Time) *noiseRow {
+	if row := n.rows[reason]; row != nil {
+		return row
+	}
+	if len(n.rows) >= maxNoise {
+		maps.DeleteFunc(n.rows, func(_ wire.Reason, row *noiseRow) bool { return now.Sub(row.last) >= quietTime })
+	}
+	if len(n.rows) >= maxNoise {
+		reason = "" // no peer can say this one
+	}
+	row := n.rows[reason]
+	if row == nil {
+		row = &noiseRow{}
+		if n.rows == nil {
+			n.rows = map[wire.Reason]*noiseRow{}
+		}
+		n.rows[reason] = row
+	}
+	return row
 }
