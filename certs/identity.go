@@ -89,8 +89,8 @@ func FromCertificate(cert tls.Certificate) (*Identity, error) {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	hubs := hubsNamed(leaf)
-	if len(hubs) != 1 {
-		return nil, fmt.Errorf("%w: the certificate names %d hubs, not one", ErrDamaged, len(hubs))
+	if len(hubs) != 1 || hubs[0] == "" {
+		return nil, fmt.Errorf("%w: the certificate does not name exactly one hub", ErrDamaged)
 	}
 	pin, err := pinOf(leaf)
 	if err != nil {

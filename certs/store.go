@@ -175,7 +175,7 @@ func Load(dir string) (*Identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	certPEM, err := os.ReadFile(filepath.Join(dir, folder, certFile))
+	certPEM, err := readCert(filepath.Join(dir, folder, certFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %s is missing beside the key", ErrDamaged, certFile)
 	}
@@ -187,6 +187,16 @@ func Load(dir string) (*Identity, error) {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, folder), err)
 	}
 	return id, nil
+}
+
+// readCert reads a certificate file of bounded size.
+func readCert(name string) (_ []byte, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return readBounded(f)
 }
 
 // readKey reads a key file whose mode has none of the forbidden bits. The mode

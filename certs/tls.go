@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 )
 
@@ -97,7 +96,7 @@ func AgentServer(certFile, keyFile string, now time.Time) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	certPEM, err := os.ReadFile(certFile)
+	certPEM, err := readCert(certFile)
 	if err != nil {
 		return nil, fmt.Errorf("certs: agents' certificate: %w", err)
 	}
