@@ -56,9 +56,11 @@ demo-fault: build ## the demo must notice every planted fault
 		echo "fault $$fault: found"; \
 	done
 
-bench: build ## hub and relay beside the bare pipeline, in one run
+bench: build ## the product beside the bare pipeline, settled messages, idle agents
 	$(BIN) bench hub $(ARGS)
 	$(BIN) bench relay $(ARGS)
+	$(BIN) bench settled $(ARGS)
+	$(BIN) bench idle $(ARGS)
 
 fuzz: ## every fuzz target for FUZZTIME (10s)
 	@set -e; for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
