@@ -109,6 +109,8 @@ func (j *journal) add(r *Report, e *exportLine) error {
 	}
 	r.Totals.Events++
 	switch e.Kind {
+	case "":
+		return fmt.Errorf("seq %d: the event has no kind", e.Seq)
 	case kindEpochStarted:
 		return j.addEpoch(e)
 	case kindChatAccepted:

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -110,7 +111,8 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return err
 }
 
-// ParseReport reads what WriteJSON printed.
+// ParseReport reads what WriteJSON printed. A report that does not count every word, or counts fewer than it shows, is no
+// report: half an answer must not pass for a verdict.
 func ParseReport(line []byte) (*Report, error) {
 	var v view
 	if err := wire.Unmarshal(line, &v); err != nil {
@@ -119,7 +121,29 @@ func ParseReport(line []byte) (*Report, error) {
 	if v.OK != v.Report.OK() {
 		return nil, fmt.Errorf("checker report: ok is %v and its findings say %v", v.OK, v.Report.OK())
 	}
+	if err := v.check(); err != nil {
+		return nil, err
+	}
 	return &v.Report, nil
+}
+
+// check holds the report to what newReport and add make.
+func (r *Report) check() error {
+	shown := map[Word]int{}
+	for _, f := range r.Findings {
+		shown[f.Word]++
+	}
+	for _, word := range Words() {
+		n, counted := r.Counts[word]
+		if !counted || shown[word] != min(n, shownPerWord) {
+			return fmt.Errorf("checker report: %s is counted %d times and shown %d times", word, n, shown[word])
+		}
+		delete(shown, word)
+	}
+	if len(shown) > 0 || len(r.Counts) != len(Words()) {
+		return errors.New("checker report: it has a word that is not in the list")
+	}
+	return nil
 }
 
 // WriteText prints what a person wants to read: totals, the verdict, then the findings.
