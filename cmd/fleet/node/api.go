@@ -25,6 +25,7 @@ type Status struct {
 	EpochID         string       `json:"epoch_id"`
 	HeadSeq         uint64       `json:"head_seq"`
 	Online          int          `json:"online"`
+	OnlineNames     []string     `json:"online_names"`
 	Sockets         int          `json:"sockets"`
 	Watchers        int          `json:"watchers"`
 	Secured         bool         `json:"secured"`
@@ -48,7 +49,12 @@ type PeerStatus struct {
 	Link       string   `json:"link,omitzero"`
 	LinkPath   string   `json:"link_path,omitzero"`
 	LinkSince  int64    `json:"link_since_us,omitzero"`
-	LinkReason string   `json:"link_reason,omitzero"` // why the last link ended or was refused
+	// Of a link that is down: why, what was seen, whether the peer said so, and when it is dialled again.
+	LinkReason   string `json:"link_reason,omitzero"`
+	LinkDetail   string `json:"link_detail,omitzero"`
+	LinkRemote   bool   `json:"link_remote,omitzero"`
+	LinkAttempts int    `json:"link_attempts,omitzero"` // failed since a link last held
+	LinkNextUS   int64  `json:"link_next_us,omitzero"`  // 0: none is due
 	OutHead    uint64   `json:"out_head"`             // records accepted here for that hub
 	OutAcked   uint64   `json:"out_acked"`            // of these, settled there: admitted or refused
 	OutRefused uint64   `json:"out_refused"`          // of these, refused there

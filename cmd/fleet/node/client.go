@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strconv"
 
 	"fleetrelay/hub/wire"
@@ -37,11 +39,17 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 	return n.offline(), nil
 }
 
-// Running reaches the node in dir if it serves; the reason is not_running otherwise.
+// Running reaches the node in dir if it serves. The reason is not_running otherwise, store_missing where there is no
+// node, and permission_denied where it is another user's.
 func Running(ctx context.Context, dir string) (*Client, error) {
 	probe, err := dialAdmin(ctx, dir)
-	if errors.Is(err, errNotRunning) {
-		return nil, &Refusal{Reason: wire.ReasonNotRunning, Text: "no node serves " + dir, Next: "fleet serve --dir " + dir}
+	switch {
+	case errors.Is(err, errNotRunning) && !Initialised(dir):
+		return nil, noNode(dir)
+	case errors.Is(err, errNotRunning):
+		return nil, &Refusal{Reason: wire.ReasonNotRunning, Text: "no node serves " + dir, Next: "fleet serve"}
+	case errors.Is(err, fs.ErrPermission):
+		return nil, denied(filepath.Join(dir, AdminSocket))
 	}
 	if err != nil {
 		return nil, err

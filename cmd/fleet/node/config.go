@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/viper"
@@ -79,12 +80,6 @@ type Log struct {
 	Format string `mapstructure:"format"`
 }
 
-// keys are all settings, in the order of the file init writes.
-var keys = []string{
-	"hub", "agents", "links", "agents_tls.cert", "agents_tls.key", "allowed_hosts", "allowed_origins", "private_directed",
-	"limits.sockets", "limits.per_host", "limits.unauthenticated", "limits.frame_bytes", "limits.registration_timeout", "log.level", "log.format",
-}
-
 // envPrefix and envOther: FLEET_LIMITS_SOCKETS sets limits.sockets; FLEET_DIR is the command line's own.
 const envPrefix, envDir = "FLEET_", "FLEET_DIR"
 
@@ -97,15 +92,20 @@ func LoadConfig(dir string, environ []string, overrides map[string]any) (Config,
 	if err := readFile(v, path); err != nil {
 		return Config{}, nil, err
 	}
-	strange := applyEnv(v, environ)
+	from := sources{}
+	strange := applyEnv(v, environ, from)
 	for key, value := range overrides {
 		v.Set(key, value)
+		from[key] = "--" + key
+	}
+	if err := from.checkKinds(v, path); err != nil {
+		return Config{}, nil, err
 	}
 	cfg := Config{Agents: DefaultAgents, Links: DefaultLinks}
 	if err := v.UnmarshalExact(&cfg); err != nil {
 		return Config{}, nil, invalid(path, "it does not fit its settings' types", err)
 	}
-	return cfg, strange, cfg.validate(dir, path)
+	return cfg, strange, cfg.validate(dir, func(key, text string, args ...any) error { return from.invalid(path, key, text, args...) })
 }
 
 // fingerprint tells agents and operators whether two nodes, or one before and after a restart, run with the same
@@ -122,11 +122,11 @@ func (c Config) fingerprint() string {
 
 func readFile(v *viper.Viper, path string) error {
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &Refusal{
-			Reason: wire.ReasonStoreMissing, Text: "there is no node in " + filepath.Dir(path),
-			Next: "fleet init --hub ID --dir " + filepath.Dir(path),
-		}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return noNode(filepath.Dir(path))
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return denied(path)
 	}
 	if err != nil {
 		return invalid(path, "it cannot be read", err)
@@ -138,6 +138,9 @@ func readFile(v *viper.Viper, path string) error {
 	}
 	if err != nil {
 		return invalid(path, "it is not YAML", err)
+	}
+	if key := sectionValue(raw); key != "" {
+		return invalid(path, key+": it has settings of its own below it and no value", nil)
 	}
 	if key := unknown(raw, ""); key != "" {
 		return &Refusal{Reason: wire.ReasonUnknownConfigKey, Text: fmt.Sprintf("%s has the unknown key %q", path, key), Next: "remove it or write " + nearest(key)}
@@ -172,8 +175,8 @@ func isSection(key string) bool {
 	return slices.ContainsFunc(keys, func(k string) bool { return strings.HasPrefix(k, key+".") })
 }
 
-// applyEnv sets what FLEET_* variables say and returns the names of those that say nothing.
-func applyEnv(v *viper.Viper, environ []string) (strange []string) {
+// applyEnv sets what FLEET_* variables say, notes them in from and returns the names of those that say nothing.
+func applyEnv(v *viper.Viper, environ []string, from sources) (strange []string) {
 	byName := map[string]string{}
 	for _, key := range keys {
 		byName[envPrefix+strings.ToUpper(strings.ReplaceAll(key, ".", "_"))] = key
@@ -189,9 +192,14 @@ func applyEnv(v *viper.Viper, environ []string) (strange []string) {
 			strange = append(strange, name)
 		case value != "":
 			v.Set(key, value)
+			from[key] = name
 		}
 	}
 	return strange
+}
+
+func invalidSetting(text, next string) error {
+	return &Refusal{Reason: wire.ReasonInvalidConfig, Text: text, Next: next}
 }
 
 func invalid(path, text string, err error) error {

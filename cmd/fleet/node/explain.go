@@ -36,10 +36,24 @@ func Explain(err error) *Refusal {
 	return fill(explainFiles(err))
 }
 
+// openError is Explain for a store that could not be opened: one that belongs to another user has not failed.
+func openError(err error) *Refusal {
+	if _, told := errors.AsType[*Refusal](err); !told && errors.Is(err, fs.ErrPermission) {
+		return fill(explainFiles(err))
+	}
+	return Explain(err)
+}
+
 // explainFiles gives the reasons of errors that come from files and the end of a wait.
 func explainFiles(err error) *Refusal {
 	r := &Refusal{Reason: wire.ReasonInternalError, Err: err}
 	switch {
+	case errors.Is(err, fs.ErrPermission):
+		r.Reason = wire.ReasonPermissionDenied
+		r.Text = "user " + ProcessUser() + " may not open part of the node's folder"
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
+			r = denied(pe.Path)
+		}
 	case errors.Is(err, certs.ErrMissing), errors.Is(err, fs.ErrNotExist):
 		r.Reason = wire.ReasonStoreMissing
 		r.Text = "part of the node's folder is missing"

@@ -11,6 +11,12 @@ import (
 // pageEvents bounds how many events are read between two looks at the context.
 const pageEvents = 512
 
+// exported is an event, and whether the body that was asked for is gone by a purge.
+type exported struct {
+	journal.Exported
+	BodyPurged bool `json:"body_purged,omitzero"`
+}
+
 // exportEvents hands the events from..to (0: the end at the time of the call) to put, oldest first.
 func exportEvents(ctx context.Context, store *journal.Store, from, to uint64, bodies bool, put func(any) error) error {
 	head, _ := store.Head()
@@ -28,6 +34,7 @@ func exportEvents(ctx context.Context, store *journal.Store, from, to uint64, bo
 		if !ok {
 			return &Refusal{Reason: wire.ReasonJournalCorrupt, Text: "event " + strconv.FormatUint(seq, 10) + " is missing", Next: "fleet journal verify"}
 		}
+		row := exported{}
 		if bodies && ev.HasBody {
 			body, whole, err := store.Body(seq)
 			if err != nil {
@@ -36,8 +43,10 @@ func exportEvents(ctx context.Context, store *journal.Store, from, to uint64, bo
 			if whole {
 				ev.Body = body
 			}
+			row.BodyPurged = !whole && ev.Kind != journal.KindSnapshotTaken
 		}
-		if err := put(journal.ExportEvent(ev)); err != nil {
+		row.Exported = journal.ExportEvent(ev)
+		if err := put(row); err != nil {
 			return err
 		}
 	}
@@ -69,7 +78,7 @@ func OpenStopped(dir string) (*journal.Store, error) {
 	}
 	store, err := journal.Open(JournalDir(dir), journal.Options{HubID: cfg.Hub, ReadOnly: true})
 	if err != nil {
-		return nil, Explain(err)
+		return nil, openError(err)
 	}
 	return store, nil
 }
@@ -82,7 +91,7 @@ func Verify(ctx context.Context, dir string) (journal.Report, error) {
 	}
 	report, err := journal.Verify(JournalDir(dir), journal.Options{HubID: cfg.Hub}, nil)
 	if err != nil {
-		return report, alreadyRunning(dir, Explain(err))
+		return report, alreadyRunning(dir, openError(err))
 	}
 	return report, ctx.Err()
 }

@@ -40,18 +40,24 @@ func Init(o InitOptions) (Made, error) {
 		o.Now = time.Now
 	}
 	if _, err := wire.ParseHubID(o.Hub); err != nil {
-		return Made{}, badHubID(o.Hub, err)
+		return Made{}, badHubID(o.Hub)
+	}
+	if err := checkFolder(o.Dir); err != nil {
+		return Made{}, err
 	}
 	if Initialised(o.Dir) {
 		return Made{}, &Refusal{
 			Reason: wire.ReasonAlreadyInitialised, Text: o.Dir + " already holds a node",
-			Next: "fleet serve --dir " + o.Dir + ", or choose another --dir",
+			Next: "fleet serve, or choose another --dir",
 		}
 	}
 	if err := o.addresses(); err != nil {
 		return Made{}, err
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			return Made{}, denied(o.Dir)
+		}
 		return Made{}, &Refusal{Reason: wire.ReasonInvalidConfig, Text: "the folder cannot be made", Next: "choose another --dir", Err: err}
 	}
 	id, err := identity(o)
@@ -70,7 +76,7 @@ func Init(o InitOptions) (Made, error) {
 // Initialised says whether dir holds a finished node.
 func Initialised(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, ConfigFile))
-	return !errors.Is(err, fs.ErrNotExist)
+	return err == nil
 }
 
 // addresses fills in what was not given and checks what was.
@@ -95,8 +101,14 @@ func (o *InitOptions) addresses() error {
 	return nil
 }
 
-// identity makes the key, or takes the one that an interrupted Init left for the same hub.
+// identity makes the key, or takes the one that an interrupted Init left for the same hub. Init makes the key before
+// the journal, so a journal without a key is one whose key was lost.
 func identity(o InitOptions) (*certs.Identity, error) {
+	if _, err := os.Stat(JournalDir(o.Dir)); err == nil {
+		if _, err := certs.Load(o.Dir); errors.Is(err, certs.ErrMissing) {
+			return nil, lostIdentity(o.Dir)
+		}
+	}
 	id, err := certs.Create(o.Dir, o.Hub, o.Now(), o.Hook)
 	if !errors.Is(err, certs.ErrExists) {
 		return id, err
@@ -135,10 +147,10 @@ func ProposeHubID() string {
 	return host
 }
 
-func badHubID(id string, err error) error {
+func badHubID(id string) error {
 	return &Refusal{
 		Reason: wire.ReasonInvalidHubID, Text: fmt.Sprintf("%q is no hub id: a letter or digit, then up to 63 letters, digits, dots, hyphens or underscores", id),
-		Next: "fleet init --hub " + ProposeHubID(), Err: err,
+		Next: "fleet init --hub " + ProposeHubID(),
 	}
 }
 

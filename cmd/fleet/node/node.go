@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -61,13 +63,19 @@ func Open(o Options) (*Node, error) {
 	if o.LogTo != nil {
 		o.Log = o.LogTo(cfg.Log)
 	}
-	id, err := certs.Load(o.Dir)
+	id, err := loadIdentity(o.Dir)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, err
+	}
+	if _, err := os.Stat(JournalDir(o.Dir)); errors.Is(err, fs.ErrNotExist) {
+		return nil, &Refusal{
+			Reason: wire.ReasonStoreMissing, Text: JournalDir(o.Dir) + " is missing, and with it everything this node knew and promised",
+			Next: "restore it from a backup; a new node needs another folder: its peers refuse this key with an empty journal",
+		}
 	}
 	n, err := open(o, cfg, id)
 	if err != nil {
-		return nil, alreadyRunning(o.Dir, Explain(err))
+		return nil, alreadyRunning(o.Dir, openError(err))
 	}
 	for _, name := range strange {
 		n.log.Warn("this variable names no setting", "name", name)
@@ -82,8 +90,8 @@ func open(o Options, cfg Config, id *certs.Identity) (*Node, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if id.HubID() != cfg.Hub {
-		return nil, wrongHub(o.Dir, cfg.Hub, id.HubID())
+	if err := checkIdentity(o.Dir, cfg.Hub, id); err != nil {
+		return nil, err
 	}
 	n := &Node{dir: o.Dir, cfg: cfg, o: o, log: o.Log, identity: id, fatal: make(chan error, 1)}
 	if err := n.openCore(); err != nil {
@@ -126,7 +134,7 @@ func alreadyRunning(dir string, r *Refusal) error {
 		return r
 	}
 	return &Refusal{
-		Reason: wire.ReasonAlreadyRunning, Text: "a node runs in " + dir, Next: "fleet status --dir " + dir + ", or stop it first",
+		Reason: wire.ReasonAlreadyRunning, Text: "a node runs in " + dir, Next: "fleet status, or stop it first",
 		Err: c.Close(),
 	}
 }

@@ -7,12 +7,15 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 
 	"fleetrelay/certs"
 	"fleetrelay/federation"
 	"fleetrelay/hub"
 	"fleetrelay/hub/wire"
+	"fleetrelay/relay"
 )
 
 // Status reports what the node is and does, as of the last synced turn.
@@ -24,7 +27,7 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	out := Status{
 		Hub: n.cfg.Hub, Version: n.o.Version, Dir: n.dir, Pin: n.identity.Pin().String(),
 		CertificateEnds: n.identity.NotAfter().UnixMicro(), Agents: n.cfg.Agents, AgentsTLS: n.cfg.AgentsTLS.Cert != "", Links: n.cfg.Links,
-		Epoch: h.Epoch, EpochID: h.EpochID, HeadSeq: h.Head, Online: len(h.Online), Sockets: h.Sockets, Watchers: int(n.watchers.Load()),
+		Epoch: h.Epoch, EpochID: h.EpochID, HeadSeq: h.Head, Online: len(h.Online), OnlineNames: append([]string{}, h.Online...), Sockets: h.Sockets, Watchers: int(n.watchers.Load()),
 		Secured: h.Secured, PrivateDirected: h.PrivateDirected, PendingReceipts: h.PendingReceipts, Peers: []PeerStatus{},
 		Journal: JournalUse{BytesWritten: h.Journal.BytesWritten, Syncs: h.Journal.Syncs, DiskBytes: h.Journal.DiskBytes},
 	}
@@ -56,11 +59,27 @@ func (n *Node) peer(p federation.Peer) PeerStatus {
 	if s := n.serving.Load(); s != nil {
 		for _, l := range s.relay.Links() {
 			if l.Peer == p.Hub {
-				row.Link, row.LinkPath, row.LinkSince, row.LinkReason = string(l.State), l.Path, l.SinceUS, string(l.LastReason)
+				row.Link, row.LinkPath, row.LinkSince = string(l.State), l.Path, l.SinceUS
+				if l.State == relay.Up {
+					continue // why an earlier link ended says nothing about this one
+				}
+				row.LinkReason, row.LinkDetail, row.LinkRemote = string(l.LastReason), plainDetail(l.LastDetail), l.Remote
+				row.LinkAttempts, row.LinkNextUS = l.Attempts, l.NextUS
 			}
 		}
 	}
 	return row
+}
+
+// plainDetail is what was seen when a link failed, without the words of the libraries below: those of a TLS alert say
+// nothing that the reason word does not.
+func plainDetail(detail string) string {
+	for _, word := range []string{"CRYPTO_ERROR", "tls: ", "INTERNAL_ERROR"} {
+		if strings.Contains(detail, word) {
+			return ""
+		}
+	}
+	return strings.TrimPrefix(detail, "certs: ")
 }
 
 // Next steps of a refused `fleet peer add`.
@@ -69,6 +88,9 @@ const nextPeer = "fleet peer add --help shows an example"
 func (n *Node) addPeer(ctx context.Context, in Peer) (PeerStatus, error) {
 	p, err := parsePeer(in)
 	if err != nil {
+		return PeerStatus{}, err
+	}
+	if err := n.notSelf(p); err != nil {
 		return PeerStatus{}, err
 	}
 	p.User, p.AddedUS = userOf(ctx), n.o.Now().UnixMicro()
@@ -82,6 +104,47 @@ func (n *Node) addPeer(ctx context.Context, in Peer) (PeerStatus, error) {
 	return n.peer(p), nil
 }
 
+// notSelf refuses this node's own key and, where it can be told, its own address.
+func (n *Node) notSelf(p federation.Peer) error {
+	for _, pin := range p.Pins {
+		if certs.Pin(pin) == n.identity.Pin() {
+			return &Refusal{Reason: wire.ReasonOwnPin, Text: certs.Pin(pin).String() + " is the pin of this node", Next: "give the pin that the other hub's administrator reads from its own status"}
+		}
+	}
+	links := n.cfg.Links
+	if s := n.serving.Load(); s != nil {
+		links = s.links.LocalAddr().String()
+	}
+	if sameListener(p.Endpoint, links) {
+		return &Refusal{Reason: wire.ReasonSelfDial, Text: "the endpoint " + p.Endpoint + " is this node's own links address", Next: "give the address and UDP port of the other hub's node"}
+	}
+	return nil
+}
+
+// sameListener says whether an endpoint leads to a listener of this machine. A name is not looked up, except localhost.
+func sameListener(endpoint, listener string) bool {
+	host, port, err := net.SplitHostPort(endpoint)
+	lhost, lport, lerr := net.SplitHostPort(listener)
+	if err != nil || lerr != nil || port != lport {
+		return false
+	}
+	if strings.EqualFold(host, "localhost") {
+		host = "127.0.0.1"
+	}
+	ip, bound := net.ParseIP(host), net.ParseIP(lhost)
+	if ip == nil {
+		return false
+	}
+	if bound != nil && !bound.IsUnspecified() {
+		return ip.Equal(bound)
+	}
+	addrs, err := net.InterfaceAddrs()
+	return err == nil && slices.ContainsFunc(addrs, func(a net.Addr) bool {
+		own, ok := a.(*net.IPNet)
+		return ok && own.IP.Equal(ip)
+	})
+}
+
 func parsePeer(in Peer) (federation.Peer, error) {
 	bad := func(reason wire.Reason, text string, args ...any) error {
 		return &Refusal{Reason: reason, Text: fmt.Sprintf(text, args...), Next: nextPeer}
@@ -90,17 +153,17 @@ func parsePeer(in Peer) (federation.Peer, error) {
 	if err != nil {
 		return federation.Peer{}, bad(wire.ReasonInvalidHubID, "%q is no hub id", in.Hub)
 	}
-	if _, port, err := net.SplitHostPort(in.Endpoint); err != nil || !portNumber(port) {
+	if host, port, err := net.SplitHostPort(in.Endpoint); err != nil || host == "" || !portNumber(port) {
 		return federation.Peer{}, bad(wire.ReasonInvalidAddress, "the endpoint %q is not HOST:PORT", in.Endpoint)
 	}
-	if in.By == "" {
-		return federation.Peer{}, bad(wire.ReasonInvalidConfig, "nobody approves: --by NAME says who compared the pin")
+	if strings.TrimSpace(in.By) == "" {
+		return federation.Peer{}, bad(wire.ReasonWrongUsage, "nobody approves: --by NAME says who compared the pin")
 	}
 	p := federation.Peer{Hub: id, Endpoint: in.Endpoint, By: in.By}
 	for _, text := range in.Pins {
 		pin, err := certs.ParsePin(text)
 		if err != nil {
-			return federation.Peer{}, &Refusal{Reason: wire.ReasonInvalidPin, Text: fmt.Sprintf("%q is no pin", text), Next: "on the other hub: fleet status", Err: err}
+			return federation.Peer{}, &Refusal{Reason: wire.ReasonInvalidPin, Text: fmt.Sprintf("%q is no pin: sha256: and 64 hexadecimal digits", text), Next: "on the other hub: fleet status"}
 		}
 		p.Pins = append(p.Pins, pin)
 	}
@@ -129,6 +192,12 @@ func (n *Node) tokens(ctx context.Context, _ Empty) (Tokens, error) {
 }
 
 func (n *Node) createToken(ctx context.Context, in TokenRequest) (Token, error) {
+	if strings.ContainsAny(in.Seat, "*?[],") || in.Seat == "all" {
+		return Token{}, &Refusal{
+			Reason: wire.ReasonInvalidName, Text: fmt.Sprintf("a token is for one seat, and %q is a pattern", in.Seat),
+			Next: "fleet agent token create --seat PROJECT/SEAT, once for each seat",
+		}
+	}
 	id, secret, err := n.hub.CreateToken(ctx, in.Seat, userOf(ctx))
 	return Token{ID: id, Seat: in.Seat, Secret: secret, By: userOf(ctx)}, err
 }
@@ -156,6 +225,9 @@ func (n *Node) send(ctx context.Context, in SendRequest) (Sent, error) {
 }
 
 func (n *Node) purge(ctx context.Context, in PurgeRequest) (Empty, error) {
+	if strings.TrimSpace(in.Why) == "" {
+		return Empty{}, &Refusal{Reason: wire.ReasonWrongUsage, Text: "a purge needs a reason, which is kept for good", Next: "give it with --why TEXT"}
+	}
 	return Empty{}, n.hub.PurgeBody(ctx, in.Seq, userOf(ctx), in.Why)
 }
 

@@ -46,16 +46,49 @@ func freeUDP(addr string) bool {
 	return err == nil && c.Close() == nil
 }
 
-// listenError makes the refusal for an address that cannot be bound.
-func listenError(key, addr string, err error) error {
+// listenError makes the refusal for an address that cannot be bound. The next step names both addresses: the other of
+// a pair that is in use is most often in use as well.
+func (n *Node) listenError(key, addr string, err error) error {
+	agents, links := "HOST:PORT", "HOST:PORT"
+	if a, l, err := FreePair(); err == nil {
+		agents, links = withHost(n.cfg.Agents, a), withHost(n.cfg.Links, l)
+	}
+	other := "fleet serve --agents " + agents + " --links " + links
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return &Refusal{
 			Reason: wire.ReasonPortInUse, Text: "the " + key + " address " + addr + " is in use",
-			Next: "stop what uses it, or: fleet serve --" + key + " HOST:PORT",
+			Next: "stop what uses it, or: " + other,
 		}
 	}
-	return &Refusal{
-		Reason: wire.ReasonInvalidConfig, Text: "the " + key + " address " + addr + " cannot be bound",
-		Next: "fleet serve --" + key + " HOST:PORT", Err: err,
+	text := "the " + key + " address " + addr + " cannot be bound"
+	if errors.Is(err, syscall.EACCES) {
+		return &Refusal{Reason: wire.ReasonPermissionDenied, Text: text + " by user " + ProcessUser(), Next: other}
 	}
+	return &Refusal{Reason: wire.ReasonInvalidConfig, Text: text + " on this machine", Next: other, Err: err}
 }
+
+// withHost puts the host of one address before the port of another.
+func withHost(host, port string) string {
+	h, _, herr := net.SplitHostPort(host)
+	_, p, perr := net.SplitHostPort(port)
+	if err := errors.Join(herr, perr); err != nil {
+		return port
+	}
+	return net.JoinHostPort(h, p)
+}
+
+// Shown is an address as others can use it. One that stands for every address of the machine is shown by the one that
+// works from here.
+func Shown(addr string) (text string, everywhere bool) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr, false
+	}
+	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
+		return net.JoinHostPort("127.0.0.1", port), true
+	}
+	return addr, false
+}
+
+// Exposed says that agents reach the node from beyond this machine without TLS.
+func (s Status) Exposed() bool { return !s.AgentsTLS && !loopback(s.Agents) }

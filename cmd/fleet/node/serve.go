@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -57,10 +58,14 @@ func (n *Node) listen() (*serving, error) {
 		return nil, err
 	}
 	if s.links, err = net.ListenPacket("udp", n.cfg.Links); err != nil {
-		return nil, joinClose(listenError("links", n.cfg.Links, err), s.agents.Close())
+		return nil, joinClose(n.listenError("links", n.cfg.Links, err), s.agents.Close())
 	}
 	if s.admin, err = listenAdmin(n.dir); err != nil {
-		err = &Refusal{Reason: wire.ReasonInvalidConfig, Text: "the admin socket cannot be made in " + n.dir, Next: "check who owns the folder", Err: err}
+		if errors.Is(err, fs.ErrPermission) {
+			err = denied(n.dir)
+		} else {
+			err = &Refusal{Reason: wire.ReasonInvalidConfig, Text: "the admin socket cannot be made in " + n.dir, Next: "check who owns the folder", Err: err}
+		}
 		return nil, joinClose(err, errors.Join(s.agents.Close(), s.links.Close()))
 	}
 	return s, nil
@@ -78,7 +83,7 @@ func (n *Node) mayListen() error {
 	}
 	return &Refusal{
 		Reason: wire.ReasonOpenHubNotLoopback, Text: "without agent tokens the hub takes anybody, so it may listen on loopback only, not on " + n.cfg.Agents,
-		Next: "fleet agent token create --seat PROJECT/SEAT --dir " + n.dir,
+		Next: "fleet agent token create --seat PROJECT/SEAT",
 	}
 }
 
@@ -92,7 +97,7 @@ func (n *Node) listenAgents() (net.Listener, error) {
 	}
 	l, err := net.Listen("tcp", n.cfg.Agents)
 	if err != nil {
-		return nil, listenError("agents", n.cfg.Agents, err)
+		return nil, n.listenError("agents", n.cfg.Agents, err)
 	}
 	if conf != nil {
 		return tls.NewListener(l, conf), nil

@@ -48,7 +48,7 @@ func dialAdmin(ctx context.Context, dir string) (net.Conn, error) {
 		c, err = d.DialContext(ctx, "unix", path)
 		return err
 	})
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, fmt.Errorf("%w: %v", errNotRunning, err)
 	}
 	return c, err

@@ -17,14 +17,12 @@ const (
 	maxSockets      = 1 << 20
 	minFrame        = 4 << 10
 	maxFrame        = 64 << 20
+	minRegistration = 100 * time.Millisecond
 	maxRegistration = 10 * time.Minute
 )
 
 // validate says which setting is wrong, before anything is opened, and makes file names absolute.
-func (c *Config) validate(dir, path string) error {
-	bad := func(key, text string, args ...any) error {
-		return invalid(path, key+": "+fmt.Sprintf(text, args...), nil)
-	}
+func (c *Config) validate(dir string, bad func(key, text string, args ...any) error) error {
 	if _, err := wire.ParseHubID(c.Hub); err != nil {
 		return bad("hub", "%q is no hub id", c.Hub)
 	}
@@ -46,8 +44,8 @@ func (c *Config) validate(dir, path string) error {
 		return bad("limits.unauthenticated", "%d is not between 1 and %d", l.Unauthenticated, maxSockets)
 	case l.FrameBytes != 0 && (l.FrameBytes < minFrame || l.FrameBytes > maxFrame):
 		return bad("limits.frame_bytes", "%d is not between %d and %d", l.FrameBytes, minFrame, maxFrame)
-	case l.RegistrationTimeout < 0 || l.RegistrationTimeout > maxRegistration:
-		return bad("limits.registration_timeout", "%v is not between 1ms and %v", l.RegistrationTimeout, maxRegistration)
+	case l.RegistrationTimeout != 0 && (l.RegistrationTimeout < minRegistration || l.RegistrationTimeout > maxRegistration):
+		return bad("limits.registration_timeout", "%v is not between %v and %v; the default is 10s", l.RegistrationTimeout, minRegistration, maxRegistration)
 	}
 	if !slices.Contains([]string{"", "debug", "info", "warn", "error"}, c.Log.Level) {
 		return bad("log.level", "%q is not debug, info, warn or error", c.Log.Level)

@@ -1,0 +1,106 @@
+package node
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"fleetrelay/certs"
+	"fleetrelay/hub/journal"
+	"fleetrelay/hub/wire"
+)
+
+// identityDir is where a node's folder keeps its key.
+const identityDir = "identity"
+
+// noNode is the refusal for a folder without fleet.yaml: what is there decides what helps.
+func noNode(dir string) error {
+	if err := checkFolder(dir); err != nil {
+		return err
+	}
+	_, jerr := os.Stat(JournalDir(dir))
+	id, err := certs.Load(dir)
+	switch {
+	case err == nil && jerr == nil:
+		return &Refusal{
+			Reason: wire.ReasonStoreMissing, Text: fmt.Sprintf("%s is missing from %s; the identity of hub %s and the journal are there", ConfigFile, dir, id.HubID()),
+			Next: "fleet init --hub " + id.HubID() + ", which puts it back and keeps the key, the pin and the journal",
+		}
+	case jerr == nil:
+		return lostIdentity(dir)
+	}
+	return &Refusal{Reason: wire.ReasonStoreMissing, Text: "there is no node in " + dir, Next: "fleet init --hub ID"}
+}
+
+// lostIdentity is the refusal for a folder with a journal and no key. A new key beside the old journal would be a
+// node that its peers refuse, so none is made.
+func lostIdentity(dir string) error {
+	return &Refusal{
+		Reason: wire.ReasonIdentityMissing,
+		Text:   fmt.Sprintf("%s is missing: the key by which this hub's peers know it is lost", filepath.Join(dir, identityDir)),
+		Next: "restore " + identityDir + "/ from a backup; without one every peer must approve a new key: make a new node in another folder with fleet init, " +
+			"and keep this one for its journal",
+	}
+}
+
+// checkFolder refuses what exists and is no folder, or may not be looked into.
+func checkFolder(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return denied(dir)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err == nil && !info.IsDir():
+		return &Refusal{Reason: wire.ReasonInvalidConfig, Text: dir + " is a file, not a folder", Next: "choose another --dir"}
+	case err != nil:
+		return &Refusal{Reason: wire.ReasonInvalidConfig, Text: dir + " cannot be used as a folder", Next: "choose another --dir"}
+	}
+	return nil
+}
+
+// denied is the refusal for a path of a node that belongs to somebody else.
+func denied(path string) *Refusal {
+	owner := ownerOf(path)
+	next := "run the command as the user whose node it is"
+	if owner != "" {
+		next = "run the command as " + owner
+	}
+	return &Refusal{
+		Reason: wire.ReasonPermissionDenied, Text: fmt.Sprintf("user %s may not open %s, which belongs to %s", ProcessUser(), path, cmp.Or(owner, "another user")),
+		Next: next,
+	}
+}
+
+// loadIdentity loads the key of an initialised folder.
+func loadIdentity(dir string) (*certs.Identity, error) {
+	id, err := certs.Load(dir)
+	switch {
+	case errors.Is(err, certs.ErrMissing):
+		return nil, lostIdentity(dir)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, denied(filepath.Join(dir, identityDir))
+	case err != nil:
+		return nil, Explain(err)
+	}
+	return id, nil
+}
+
+// checkIdentity holds the key against the settings and the journal, and names the one of the three that differs.
+func checkIdentity(dir, hub string, id *certs.Identity) error {
+	if id.HubID() == hub {
+		return nil
+	}
+	store, err := journal.Open(JournalDir(dir), journal.Options{HubID: hub, ReadOnly: true})
+	if err != nil {
+		return wrongHub(dir, hub, id.HubID())
+	}
+	return joinClose(&Refusal{
+		Reason: wire.ReasonWrongHub,
+		Text:   fmt.Sprintf("the identity in %s is that of hub %s, while its journal and %s are those of hub %s", dir, id.HubID(), ConfigFile, hub),
+		Next:   "put the identity of hub " + hub + " back from a backup, or give the --dir of hub " + id.HubID(),
+	}, store.Close())
+}
