@@ -25,6 +25,7 @@ type webSocket struct {
 }
 
 const (
+	opMore  = 0x0
 	opText  = 0x1
 	opClose = 0x8
 	opPing  = 0x9
@@ -110,8 +111,11 @@ func (w *webSocket) flush() error {
 // read returns the next text message; pings on the way are answered. The bytes are valid until the next call.
 func (w *webSocket) read(buf []byte) ([]byte, error) {
 	buf = buf[:0]
-	for {
+	for begun := false; ; {
 		head, part, err := w.readFrame(buf)
+		if err == nil {
+			err = checkFrame(head, len(part)-len(buf), begun)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -127,11 +131,27 @@ func (w *webSocket) read(buf []byte) ([]byte, error) {
 			answer := errors.Join(w.writeFrame(opClose, part[len(buf):]), w.flush())
 			return nil, errors.Join(closeError(part[len(buf):]), answer)
 		}
-		buf = part
+		buf, begun = part, true
 		if head&final != 0 {
 			return buf, nil
 		}
 	}
+}
+
+// checkFrame refuses what no hub sends: a frame lost or taken for another would be a message that was never counted.
+// begun says that a message has begun and not ended.
+func checkFrame(head byte, size int, begun bool) error {
+	op := head & opMask
+	switch {
+	case head&^(final|opMask) != 0:
+	case op == opPing || op == opPong || op == opClose:
+		if head&final != 0 && size < 126 {
+			return nil
+		}
+	case op == opText && !begun, op == opMore && begun:
+		return nil
+	}
+	return fmt.Errorf("a frame of %d bytes that begins with %#02x is not the protocol's", size, head)
 }
 
 // readFrame appends one frame's payload to buf.
@@ -144,6 +164,9 @@ func (w *webSocket) readFrame(buf []byte) (head byte, all []byte, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	if short&masked != 0 {
+		return 0, nil, errors.New("a masked frame from a hub")
+	}
 	size := uint64(short)
 	if extra := extraBytes(short); extra > 0 {
 		var b [8]byte
@@ -152,8 +175,8 @@ func (w *webSocket) readFrame(buf []byte) (head byte, all []byte, err error) {
 		}
 		size = binary.BigEndian.Uint64(b[:])
 	}
-	if size+uint64(len(buf)) > maxMessage {
-		return 0, nil, fmt.Errorf("a message of more than %d bytes, or a masked one", maxMessage)
+	if size > uint64(maxMessage-len(buf)) {
+		return 0, nil, fmt.Errorf("a message of more than %d bytes", maxMessage)
 	}
 	begin := len(buf)
 	for uint64(cap(buf)-begin) < size {

@@ -105,8 +105,8 @@ func readFrame(in io.Reader) (kind byte, number uint64, frame []byte, err error)
 		return 0, 0, nil, err
 	}
 	size := binary.BigEndian.Uint32(head[9:])
-	if size > maxRecord {
-		return 0, 0, nil, fmt.Errorf("a record of %d bytes", size)
+	if head[0] != kindRecord && (head[0] != kindAck || size > 0) || size > maxRecord {
+		return 0, 0, nil, fmt.Errorf("a frame of kind %#02x and %d bytes", head[0], size)
 	}
 	if size > 0 {
 		frame = make([]byte, size)
