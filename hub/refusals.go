@@ -51,10 +51,10 @@ func (r *refusals) note(reason wire.Reason, what, who string) {
 func (r *refusals) count(reason wire.Reason) (level slog.Level, more uint64, speak bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.counts[reason]++
-	level = slog.LevelInfo
-	if ordinary(reason) {
-		level = slog.LevelDebug
+	level = slog.LevelDebug
+	if !ordinary(reason) {
+		level = slog.LevelInfo
+		r.counts[reason]++
 	}
 	now := r.now()
 	if last, ok := r.spoken[reason]; ok && now.Sub(last) < refusalEvery {
@@ -66,7 +66,7 @@ func (r *refusals) count(reason wire.Reason) (level slog.Level, more uint64, spe
 	return level, more, true
 }
 
-// ordinary says that a socket ended as sockets do.
+// ordinary says that a socket ended as sockets do: nothing was refused.
 func ordinary(reason wire.Reason) bool {
 	switch reason {
 	case wire.ReasonClientClosed, wire.ReasonConnectionLost, wire.ReasonHubShutdown, wire.ReasonSuperseded:
