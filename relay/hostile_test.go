@@ -356,3 +356,38 @@ func TestSilentConnections(t *testing.T) {
 		}
 	})
 }
+
+// A copy of the peer, behind or beside what the peer said, is refused and does not cut the link that is up.
+func TestImpostorLeavesTheLink(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit func(*frame.Hello)
+		want wire.Reason
+	}{
+		"behind our cursor": {func(h *frame.Hello) { h.Out = frame.Extent{Head: 1} }, wire.ReasonRewound},
+		"another epoch":     {func(h *frame.Hello) { h.EpochID[0]++ }, wire.ReasonRewound},
+		"acked unsent":      {func(h *frame.Hello) { h.Out.Acked = 9 }, wire.ReasonRewound},
+		"cursor ahead":      {func(h *frame.Hello) { h.In = frame.Position{EpochID: h.EpochID, Seq: 9} }, wire.ReasonRewound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withHostile(t, func(h *hostile, b *node) {
+				h.dial(nil)
+				h.write(frameOf(1, good(1), good(2)))
+				h.acked(2)
+				copied := &hostile{t: t, net: h.net, links: 7}
+				bye, err := frame.ParseBye(copied.dial(func(hello *frame.Hello) {
+					hello.Instance[0]++
+					c.edit(hello)
+				}))
+				if err != nil || bye.Reason != c.want {
+					t.Errorf("said %q, %v", bye.Reason, err)
+				}
+				_ = copied.conn.Close("")
+				h.write(frameOf(3, good(3)))
+				h.acked(3)
+				if l := b.link(t, alpha); l.State != Up || l.Generation != 1 || l.LastReason != c.want {
+					t.Errorf("%+v", l)
+				}
+			})
+		})
+	}
+}

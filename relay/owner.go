@@ -222,9 +222,25 @@ func (o *owner) onOffer(s *session) {
 		o.relay.running.Go(func() { sayGoodbye(s.conn, wire.ReasonLinkDuplicate) })
 		return
 	}
+	if why := o.impostor(s); why != nil {
+		o.relay.running.Go(func() { sayGoodbye(s.conn, why.reason) })
+		o.note(ended{reason: why.reason, detail: why.detail + "; the link that is up stays"})
+		return
+	}
 	o.abandon()
 	o.endLink(refuse(wire.ReasonLinkReplaced, "the peer opened link %d", s.theirs.Link))
 	o.admit(s, o.hello())
+}
+
+// impostor is why a connection must not take the place of the link that is up: a copy of the peer that runs beside it
+// would else cut it again and again. Cursors only grow, so what is wrong now is wrong when the link has ended.
+func (o *owner) impostor(s *session) *refusal {
+	if o.link == nil {
+		return nil
+	}
+	ours, in := o.link.ours, o.relay.core.LaneIn(o.peer)
+	ours.In = frame.Position{EpochID: in.EpochID, Seq: in.Seq, Hash: in.Hash}
+	return o.fence(s, &ours)
 }
 
 // wanted is the tie-break of the package comment.
