@@ -235,11 +235,13 @@ func TestDifferencesAreFound(t *testing.T) {
 	}
 }
 
+var badScenarios = []string{
+	`{}`, `[{}]`, `[{"note":"x","conn":"a"}]`, `[{"dir":"c2h","frame":{}}]`, `[{"dir":"up","conn":"a","frame":{}}]`,
+	`[{"dir":"h2c","conn":"a","raw":"x"}]`, `[{"dir":"c2h","conn":"a","raw":"x","frame":{}}]`, `[{"dir":"c2h","conn":"a","colour":1}]`,
+}
+
 func TestBadScenarioFilesAreRefused(t *testing.T) {
-	for _, text := range []string{
-		`{}`, `[{}]`, `[{"note":"x","conn":"a"}]`, `[{"dir":"c2h","frame":{}}]`, `[{"dir":"up","conn":"a","frame":{}}]`,
-		`[{"dir":"h2c","conn":"a","raw":"x"}]`, `[{"dir":"c2h","conn":"a","raw":"x","frame":{}}]`, `[{"dir":"c2h","conn":"a","colour":1}]`,
-	} {
+	for _, text := range badScenarios {
 		if _, err := ParseEntries([]byte(text)); err == nil {
 			t.Errorf("%s was accepted", text)
 		}
