@@ -17,7 +17,7 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 		Long: `Make a token that lets an agent register under one name (and the receivers of that name). The node keeps only its
 hash. With the first token the hub stops being open: agents without one are refused.`,
 		Example: `  fleet agent token create --seat search/ranker`,
-		Args:    cobra.NoArgs,
+		Args:    nothing,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			return a.connect(ctx, func(c *node.Client) error {
 				t, err := c.CreateToken(ctx, seat)

@@ -15,7 +15,7 @@ func (a *app) tokenListCommand() *cobra.Command {
 		Use:     "list",
 		Short:   "The tokens that are valid, without their secrets",
 		Example: `  fleet agent token list --json`,
-		Args:    cobra.NoArgs,
+		Args:    nothing,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			return a.connect(ctx, func(c *node.Client) error {
 				list, err := c.Tokens(ctx)
@@ -23,12 +23,15 @@ func (a *app) tokenListCommand() *cobra.Command {
 					return err
 				}
 				return a.print(list, func(w io.Writer) error {
-					for _, t := range list.Tokens {
-						if _, err := fmt.Fprintf(w, "%s  %s\n", t.ID, t.Seat); err != nil {
-							return err
-						}
+					if len(list.Tokens) == 0 {
+						_, err := fmt.Fprintln(w, "no tokens: this hub takes any agent of this machine")
+						return err
 					}
-					return nil
+					rows := [][]string{{"ID", "SEAT", "MADE", "BY"}}
+					for _, t := range list.Tokens {
+						rows = append(rows, []string{t.ID, t.Seat, clock(t.CreatedUS), t.By})
+					}
+					return writeColumns(w, rows)
 				})
 			})
 		}),

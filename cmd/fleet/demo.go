@@ -21,7 +21,7 @@ away and catches up, and each node gets a SIGKILL with messages in flight. In th
 agents' own logs and both journals says what was lost and what came twice. Exit 1 if anything is off.`,
 		Example: `  fleet demo
   fleet demo --json 2>/dev/null`,
-		Args: cobra.NoArgs,
+		Args: nothing,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			var err error
 			if o.Binary, err = os.Executable(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,7 +47,7 @@ func told(code int) error {
 }
 
 // exit prints an error as people need it and returns the code scripts need.
-func (a *app) exit(cmd *cobra.Command, err error) int {
+func (a *app) exit(root, cmd *cobra.Command, err error) int {
 	if err == nil {
 		return exitDone
 	}
@@ -57,10 +58,11 @@ func (a *app) exit(cmd *cobra.Command, err error) int {
 	case errors.As(err, &ended):
 		return ended.code
 	case errors.As(err, &bad) || !a.began:
-		a.say("fleet: %v\nnext: %s --help\n", err, cmd.CommandPath())
+		a.tell(refused{Reason: wire.ReasonWrongUsage, Text: err.Error(), Next: cmd.CommandPath() + " --help"})
 		return exitUsage
 	case errors.As(err, &no):
-		a.say("fleet: %s\n", no.text)
+		text, next, _ := strings.Cut(no.text, "\nnext: ")
+		a.tell(refused{Text: text, Next: next})
 		return exitRefused
 	}
 	r := node.Explain(err)
@@ -68,8 +70,34 @@ func (a *app) exit(cmd *cobra.Command, err error) int {
 	if r.Err != nil {
 		text += ": " + r.Err.Error()
 	}
-	a.say("fleet: %s: %s\nnext: %s\n", r.Reason, text, r.Next)
+	a.tell(refused{Reason: r.Reason, Text: text, Next: forFolder(root, r.Next, a.folderToName())})
 	return exitCode(r.Reason)
+}
+
+// refused is how an error is printed with --json.
+type refused struct {
+	Reason wire.Reason `json:"reason,omitzero"` // none for a check that found something wanting
+	Text   string      `json:"text"`
+	Next   string      `json:"next,omitzero"`
+}
+
+// tell prints an error. Wrong usage is told without its word: it speaks of the line just typed.
+func (a *app) tell(r refused) {
+	if a.jsonErrors {
+		if b, err := wire.Marshal(r); err == nil {
+			a.say("%s\n", b)
+			return
+		}
+	}
+	text := "fleet: "
+	if r.Reason != "" && r.Reason != wire.ReasonWrongUsage {
+		text += string(r.Reason) + ": "
+	}
+	text += r.Text + "\n"
+	if r.Next != "" {
+		text += "next: " + r.Next + "\n"
+	}
+	a.say("%s", text)
 }
 
 func exitCode(reason wire.Reason) int {
@@ -78,6 +106,8 @@ func exitCode(reason wire.Reason) int {
 		return exitJournal
 	case wire.ReasonJournalRewound, wire.ReasonJournalCorrupt, wire.ReasonJournalNewerFormat, wire.ReasonWrongHub:
 		return exitStore
+	case wire.ReasonWrongUsage:
+		return exitUsage
 	}
 	return exitRefused
 }

@@ -30,11 +30,15 @@ The hub id names this node to every other hub, for good; a domain name you own i
 When the default ports are in use the next free pair is taken and printed.`,
 		Example: `  fleet init --hub hub.example.org
   fleet init --hub hub.example.org --agents 127.0.0.1:9000 --links :9001`,
-		Args: cobra.NoArgs,
-		RunE: a.do(func(_ context.Context, _ *cobra.Command, _ []string) error {
-			made, err := a.makeNode(hub, at)
+		Args: nothing,
+		RunE: a.do(func(_ context.Context, cmd *cobra.Command, _ []string) error {
+			made, err := a.makeNode(hub, at, true)
 			if err != nil {
 				return err
+			}
+			if s := (node.Status{Agents: made.Agents}); s.Exposed() {
+				a.say("Agents will reach this node from other machines: make a token before fleet serve, with\n%s\n",
+					forFolder(cmd.Root(), "fleet agent token create --seat PROJECT/SEAT", a.folderToName()))
 			}
 			return a.print(made, func(w io.Writer) error { return writeMade(w, made) })
 		}),
@@ -45,7 +49,8 @@ When the default ports are in use the next free pair is taken and printed.`,
 	return cmd
 }
 
-func (a *app) makeNode(hub string, at addressFlags) (node.Made, error) {
+// makeNode makes the node meant. keep says whether the addresses given go into its settings now.
+func (a *app) makeNode(hub string, at addressFlags, keep bool) (node.Made, error) {
 	dir, err := a.nodeDir()
 	if err != nil {
 		return node.Made{}, err
@@ -53,7 +58,11 @@ func (a *app) makeNode(hub string, at addressFlags) (node.Made, error) {
 	if hub == "" && !node.Initialised(dir) {
 		return node.Made{}, usage("a node needs a hub id, for good: --hub %s, for example", node.ProposeHubID())
 	}
-	made, err := node.Init(node.InitOptions{Dir: dir, Hub: hub, Agents: at.agents, Links: at.links})
+	o := node.InitOptions{Dir: dir, Hub: hub}
+	if keep {
+		o.Agents, o.Links = at.agents, at.links
+	}
+	made, err := node.Init(o)
 	if err == nil && at == (addressFlags{}) && (made.Agents != node.DefaultAgents || made.Links != node.DefaultLinks) {
 		a.say("The default ports are in use; this node takes %s and %s.\n", made.Agents, made.Links)
 	}

@@ -18,8 +18,11 @@ func (a *app) journalExportCommand() *cobra.Command {
 what to whom, when, and the digest of what, but not what.`,
 		Example: `  fleet journal export > facts.jsonl
   fleet journal export --from 1000 --to 2000 --bodies`,
-		Args: cobra.NoArgs,
+		Args: nothing,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			if to != 0 && to < from {
+				return usage("--from %d is after --to %d", from, to)
+			}
 			w := bufio.NewWriterSize(a.out, 64<<10)
 			err := a.events(ctx, from, to, bodies, func(line []byte) error {
 				_, err := w.Write(line)

@@ -18,7 +18,7 @@ func (a *app) journalInspectCommand() *cobra.Command {
 		Short: "One event, indented",
 		Example: `  fleet journal inspect 42
   fleet journal inspect 42 --body`,
-		Args: cobra.ExactArgs(1),
+		Args: one("one event number"),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			seq, err := strconv.ParseUint(args[0], 10, 64)
 			if err != nil || seq == 0 {
@@ -30,13 +30,17 @@ func (a *app) journalInspectCommand() *cobra.Command {
 				return a.indented(line)
 			})
 			if err == nil && !found {
-				err = &node.Refusal{Reason: wire.ReasonStoreMissing, Text: fmt.Sprintf("the journal ends before event %d", seq), Next: "fleet status shows the last event"}
+				err = noSuchEvent(seq)
 			}
 			return err
 		}),
 	}
 	cmd.Flags().BoolVar(&body, "body", false, "with the body")
 	return cmd
+}
+
+func noSuchEvent(seq uint64) error {
+	return &node.Refusal{Reason: wire.ReasonNoSuchEvent, Text: fmt.Sprintf("the journal ends before event %d", seq), Next: "fleet status shows how many events there are"}
 }
 
 func (a *app) indented(line []byte) error {

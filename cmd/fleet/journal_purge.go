@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,10 +19,23 @@ func (a *app) journalPurgeCommand() *cobra.Command {
 verifies.`,
 		Example: `  fleet journal purge --seq 42 --why 'customer data sent by mistake' --dry-run
   fleet journal purge --seq 42 --why 'customer data sent by mistake'`,
-		Args: cobra.NoArgs,
+		Args: nothing,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			if dryRun {
-				return a.events(ctx, r.Seq, r.Seq, false, a.indented)
+			switch {
+			case strings.TrimSpace(r.Why) == "":
+				return usage("--why says why, for good; it may not be empty")
+			case r.Seq == 0:
+				return usage("--seq is the number of an event, from 1 on")
+			case dryRun:
+				found := false
+				err := a.events(ctx, r.Seq, r.Seq, false, func(line []byte) error {
+					found = true
+					return a.indented(line)
+				})
+				if err == nil && !found {
+					err = noSuchEvent(r.Seq)
+				}
+				return err
 			}
 			return a.connect(ctx, func(c *node.Client) error {
 				if err := c.Purge(ctx, r); err != nil {

@@ -19,7 +19,7 @@ func (a *app) journalVerifyCommand() *cobra.Command {
 gaps, tombstones, snapshots, and the head slot beside the store. Nothing is changed. Exit 1 if anything is wrong.`,
 		Example: `  fleet journal verify
   fleet journal verify --json`,
-		Args: cobra.NoArgs,
+		Args: nothing,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			dir, err := a.nodeDir()
 			if err != nil {
@@ -33,7 +33,7 @@ gaps, tombstones, snapshots, and the head slot beside the store. Nothing is chan
 				return err
 			}
 			if !report.OK() {
-				return &wanting{fmt.Sprintf("journal_corrupt: %d damaged ranges\nnext: restore a backup of these events", len(report.Problems)+report.More)}
+				return &wanting{fmt.Sprintf("journal_corrupt: %d damaged ranges\nnext: keep the folder, do not start the node from it, and restore it from a backup", len(report.Problems)+report.More)}
 			}
 			return nil
 		}),

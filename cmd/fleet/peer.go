@@ -2,10 +2,14 @@ package main
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"fleetrelay/cmd/fleet/node"
+	"fleetrelay/hub/wire"
+	"fleetrelay/relay"
 )
 
 func (a *app) peerCommand() *cobra.Command {
@@ -14,12 +18,57 @@ func (a *app) peerCommand() *cobra.Command {
 
 // peerLine is one peer on one line.
 func peerLine(p node.PeerStatus) string {
-	link := p.Link
-	if link == "" {
-		link = "not running"
-	}
+	link := linkWord(p)
 	if p.LinkReason != "" {
 		link += " (" + p.LinkReason + ")"
 	}
-	return fmt.Sprintf("%s  link %s, to send %d, sent %d, received %d", p.Hub, link, p.OutHead-p.OutAcked, p.OutAcked, p.In)
+	text := fmt.Sprintf("%s  link %s, to send %d, sent %d", p.Hub, link, p.OutHead-p.OutAcked, p.OutAcked)
+	if p.OutRefused > 0 {
+		text += fmt.Sprintf(" (%d refused there)", p.OutRefused)
+	}
+	return text + fmt.Sprintf(", received %d", p.In)
+}
+
+func number(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// linkWord is the state of the link, which a stopped node has none of.
+func linkWord(p node.PeerStatus) string {
+	if p.Link == "" {
+		return "not running"
+	}
+	return p.Link
+}
+
+// linkMeaning says what a state of the link means, "" where the word says it.
+func linkMeaning(p node.PeerStatus) string {
+	next := ""
+	if p.LinkNextUS != 0 {
+		next = "; dialled again at " + clock(p.LinkNextUS)
+	}
+	switch relay.State(p.Link) {
+	case relay.Waiting:
+		if p.LinkReason == "" {
+			return "no link yet: the other hub dials first, then this one" + next
+		}
+		return "time may mend it" + next
+	case relay.Fenced:
+		return "an administrator has to settle it, here or there; what is sent meanwhile waits" + next
+	case relay.Dialling, relay.Greeting:
+		return "a connection is being made"
+	}
+	return ""
+}
+
+// reasonMeaning says why a link is down and what to do.
+func reasonMeaning(p node.PeerStatus) (why, next string) {
+	reason := wire.Reason(p.LinkReason)
+	switch {
+	case reason == wire.ReasonCertificateRefused, reason == wire.ReasonUnknownPeer && p.LinkRemote:
+		return p.Hub + " has not added this hub yet, or with another pin",
+			"have its administrator add this hub with the pin that fleet status shows here; the link then comes up by itself"
+	case reason == wire.ReasonPinMismatch && p.LinkRemote:
+		return p.Hub + " has added this hub with another pin", "have its administrator compare the pin with the one that fleet status shows here"
+	}
+	info, _ := wire.Explain(reason)
+	return strings.TrimSuffix(info.Meaning, "."), strings.TrimSuffix(info.Next, ".")
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,8 +27,11 @@ longer approved ends at once.`,
     --pin sha256:1f0e... --may-reach 'search/*' --by 'Dana Ito'
   fleet peer add --replace --hub partner.example --endpoint relay2.partner.example:8877 \
     --pin sha256:1f0e... --may-reach 'search/*' --may-reach 'build/*' --by 'Dana Ito'`,
-		Args: cobra.NoArgs,
+		Args: nothing,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			if strings.TrimSpace(p.By) == "" {
+				return usage("--by says who compared the pin; it may not be empty")
+			}
 			return a.connect(ctx, func(c *node.Client) error {
 				row, err := c.AddPeer(ctx, p)
 				if err != nil {

@@ -20,7 +20,7 @@ func (a *app) peerListCommand() *cobra.Command {
 		Use:     "list",
 		Short:   "Approved hubs, their links, and what waits for them",
 		Example: `  fleet peer list`,
-		Args:    cobra.NoArgs,
+		Args:    nothing,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			return a.connect(ctx, func(c *node.Client) error {
 				s, err := c.Status(ctx)
@@ -28,12 +28,15 @@ func (a *app) peerListCommand() *cobra.Command {
 					return err
 				}
 				return a.print(peerList{s.Peers}, func(w io.Writer) error {
-					for _, p := range s.Peers {
-						if _, err := fmt.Fprintln(w, peerLine(p)); err != nil {
-							return err
-						}
+					if len(s.Peers) == 0 {
+						_, err := fmt.Fprintln(w, "no peers: fleet peer add approves another hub")
+						return err
 					}
-					return nil
+					rows := [][]string{{"HUB", "LINK", "WAITING", "SENT", "REFUSED", "RECEIVED", "WHY DOWN"}}
+					for _, p := range s.Peers {
+						rows = append(rows, []string{p.Hub, linkWord(p), number(p.OutHead - p.OutAcked), number(p.OutAcked), number(p.OutRefused), number(p.In), p.LinkReason})
+					}
+					return writeColumns(w, rows)
 				})
 			})
 		}),

@@ -18,7 +18,7 @@ func (a *app) peerShowCommand() *cobra.Command {
 		Use:     "show HUB",
 		Short:   "One approved hub: who approved it, what it may reach, its link and lanes",
 		Example: `  fleet peer show partner.example`,
-		Args:    cobra.ExactArgs(1),
+		Args:    one("one hub id"),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			return a.connect(ctx, func(c *node.Client) error {
 				s, err := c.Status(ctx)
@@ -38,10 +38,7 @@ func (a *app) peerShowCommand() *cobra.Command {
 }
 
 func writePeer(w io.Writer, p node.PeerStatus) error {
-	link := p.Link
-	if link == "" {
-		link = "not running"
-	}
+	link := linkWord(p)
 	if p.LinkPath != "" {
 		link += " over " + p.LinkPath
 	}
@@ -57,8 +54,16 @@ func writePeer(w io.Writer, p node.PeerStatus) error {
 	t.row("may reach", strings.Join(p.MayReach, ", "))
 	t.row("approved", fmt.Sprintf("by %s (user %s) at %s", p.By, p.User, clock(p.AddedUS)))
 	t.row("link", link)
+	if text := linkMeaning(p); text != "" {
+		t.row("", text)
+	}
 	if p.LinkReason != "" {
-		t.row("last reason", p.LinkReason)
+		why, next := reasonMeaning(p)
+		t.row("reason", p.LinkReason+": "+why)
+		if p.LinkDetail != "" {
+			t.row("seen", p.LinkDetail)
+		}
+		t.row("next", next)
 	}
 	t.row("to send", fmt.Sprintf("%d (%d accepted, %d held there, %d refused there)",
 		p.OutHead-p.OutAcked, p.OutHead, p.OutAcked-p.OutRefused, p.OutRefused))

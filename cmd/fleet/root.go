@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -19,12 +21,14 @@ type app struct {
 	out, err io.Writer
 	dir      string
 	json     bool
-	began    bool // a command's own code ran, so its errors are not about usage
+	// jsonErrors says that --json was given, also on a command line that is refused before it is understood.
+	jsonErrors bool
+	began      bool // a command's own code ran, so its errors are not about usage
 }
 
 // run executes one command line and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
-	a := &app{out: stdout, err: stderr}
+	a := &app{out: stdout, err: stderr, jsonErrors: slices.Contains(args, "--json")}
 	root := a.root()
 	root.SetArgs(args)
 	// The first signal ends gracefully; stop restores the default, so a second one ends at once.
@@ -32,7 +36,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	cmd, err := root.ExecuteContextC(ctx)
-	return a.exit(cmd, err)
+	return a.exit(root, cmd, err)
 }
 
 func (a *app) root() *cobra.Command {
@@ -52,12 +56,20 @@ A node is a folder. Without --dir and FLEET_DIR it is ` + shortDefaultDir + `.`,
 	root.SetErr(a.err)
 	root.PersistentFlags().StringVar(&a.dir, "dir", "", "the node's folder (FLEET_DIR; default "+shortDefaultDir+")")
 	root.CompletionOptions.HiddenDefaultCmd = false
+	root.Version = version
+	root.SetVersionTemplate("fleet {{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		a.initCommand(), a.upCommand(), a.serveCommand(), a.statusCommand(), a.agentCommand(), a.peerCommand(),
 		a.sendCommand(), a.watchCommand(), a.journalCommand(), a.demoCommand(), a.benchCommand(),
+		a.versionCommand(),
 		a.checkCommand(), a.skeletonCommand(), a.crashCommand(),
 	)
 	root.RunE = group
+	root.InitDefaultCompletionCmd()
+	if c := childOf(root, "completion"); c != nil {
+		c.Args, c.RunE = cobra.ArbitraryArgs, group
+	}
 	return root
 }
 
@@ -67,21 +79,30 @@ const shortDefaultDir = "$XDG_DATA_HOME/fleet, else ~/.local/share/fleet"
 func (a *app) nodeDir() (string, error) {
 	dir := a.dir
 	if dir == "" {
-		dir = os.Getenv("FLEET_DIR")
+		dir = os.Getenv(envDir)
 	}
 	if dir == "" {
-		if data := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(data) {
-			dir = filepath.Join(data, "fleet")
+		var err error
+		if dir, err = dataDir(); err != nil {
+			return "", err
 		}
-	}
-	if dir == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", usage("which folder? There is no home folder to look in: give --dir")
-		}
-		dir = filepath.Join(home, ".local", "share", "fleet")
 	}
 	return filepath.Abs(dir)
+}
+
+// envDir is the variable that names the node's folder.
+const envDir = "FLEET_DIR"
+
+// dataDir is the folder of a node that nobody named one for.
+func dataDir() (string, error) {
+	if data := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(data) {
+		return filepath.Join(data, "fleet"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", usage("which folder? There is no home folder to look in: give --dir")
+	}
+	return filepath.Join(home, ".local", "share", "fleet"), nil
 }
 
 // task is a command's own code.
@@ -99,13 +120,26 @@ func (a *app) do(t task) func(*cobra.Command, []string) error {
 // it is wrong usage.
 func group(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usage("there is no command %q", cmd.CommandPath()+" "+args[0])
+		return usage("there is no command %q; there is %s", cmd.CommandPath()+" "+args[0], strings.Join(names(cmd), ", "))
 	}
 	return cmd.Help()
 }
 
+// names are the commands a person may give below this one.
+func names(cmd *cobra.Command) []string {
+	var all []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			all = append(all, c.Name())
+		}
+	}
+	return all
+}
+
 func groupCommand(use, short string, children ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: group}
+	// The flags of a command that does not exist are no news.
+	c.FParseErrWhitelist.UnknownFlags = true
 	for _, child := range children {
 		c.Example += child.Example + "\n"
 	}

@@ -19,7 +19,7 @@ func (a *app) sendCommand() *cobra.Command {
 the journal. An address is a seat here, or SEAT@HUB for a seat of another hub.`,
 		Example: `  fleet send --as ops/console --to search/ranker 'index is stale'
   fleet send --as ops/console --to 'build/ci@partner.example' 'ready' --receipt`,
-		Args: cobra.ExactArgs(1),
+		Args: one("one text"),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			r.Text = args[0]
 			return a.running(ctx, func(c *node.Client) error {
@@ -41,7 +41,7 @@ the journal. An address is a seat here, or SEAT@HUB for a seat of another hub.`,
 	f := cmd.Flags()
 	f.StringVar(&r.As, "as", "", "the seat that sends")
 	f.StringVar(&r.To, "to", "", "the address")
-	f.StringVar(&r.ClientMsgID, "client-msg-id", "", "your id of this message; repeat it when you send again")
+	f.StringVar(&r.ClientMsgID, "client-msg-id", "", "your id of this message; repeat it when you send again: the hub delivers both, and the receiver drops the second")
 	f.BoolVar(&r.Receipt, "receipt", false, "ask for a delivery receipt, which goes to the seat")
 	must(cmd.MarkFlagRequired("as"))
 	must(cmd.MarkFlagRequired("to"))

@@ -38,10 +38,10 @@ func (a *app) serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Run the node",
 		Long: `Run the node until SIGTERM or an interrupt. One line on standard output says that it is ready;
-the log is on standard error. Addresses given here are kept in fleet.yaml.`,
+the log is on standard error. Addresses given here are kept in fleet.yaml once they are bound.`,
 		Example: `  fleet serve
   fleet serve --agents 0.0.0.0:8876    # needs an agent token first`,
-		Args: cobra.NoArgs,
+		Args: nothing,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return a.serve(ctx, f) }),
 	}
 	f.add(a, cmd)
@@ -70,10 +70,14 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := node.KeepAddresses(o.Dir, f.at.agents, f.at.links); err != nil {
-		return closeAfter(err, n)
-	}
 	return n.Serve(ctx, func(s node.Status) {
+		// Only now: a start that is refused leaves the settings as they were.
+		if err := node.KeepAddresses(o.Dir, f.at.agents, f.at.links); err != nil {
+			a.say("fleet: the addresses could not be kept in %s: %v\n", node.ConfigFile, err)
+		}
+		if s.Exposed() {
+			a.say("%s\n", exposed)
+		}
 		if err := a.print(s, func(w io.Writer) error { return writeReady(w, s) }); err != nil {
 			a.say("fleet: the ready line could not be written: %v\n", err)
 		}
@@ -85,6 +89,18 @@ func writeReady(w io.Writer, s node.Status) error {
 	if s.AgentsTLS {
 		scheme = "wss"
 	}
-	_, err := fmt.Fprintf(w, "ready: hub %s, agents %s://%s, links %s\n", s.Hub, scheme, s.Agents, s.Links)
+	_, err := fmt.Fprintf(w, "ready: hub %s, agents %s, links %s\n", s.Hub, shown(scheme+"://", s.Agents), shown("", s.Links))
 	return err
+}
+
+// exposed warns of agents that reach the node over a network in the clear.
+const exposed = "Agents reach this node from other machines without TLS: tokens and messages can be read on the way. Set agents_tls in fleet.yaml."
+
+// shown is a listener's address as people use it.
+func shown(scheme, addr string) string {
+	text, everywhere := node.Shown(addr)
+	if everywhere {
+		return scheme + text + " and every address of this machine"
+	}
+	return scheme + text
 }

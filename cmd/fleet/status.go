@@ -6,6 +6,8 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,7 +24,7 @@ func (a *app) statusCommand() *cobra.Command {
 each peer the link and what waits. On a stopped node the answer comes from its folder.`,
 		Example: `  fleet status
   fleet status --json | jq .pin`,
-		Args: cobra.NoArgs,
+		Args: nothing,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			return a.connect(ctx, func(c *node.Client) error {
 				s, err := c.Status(ctx)
@@ -37,6 +39,9 @@ each peer the link and what waits. On a stopped node the answer comes from its f
 	return cmd
 }
 
+// maxNames bounds the names that are shown to people; --json has all.
+const maxNames = 20
+
 func writeStatus(w io.Writer, s node.Status) error {
 	state := "stopped"
 	if s.Running {
@@ -48,9 +53,18 @@ func writeStatus(w io.Writer, s node.Status) error {
 	t.row("folder", s.Dir)
 	t.row("pin", s.Pin)
 	t.row("certificate", "ends "+clock(s.CertificateEnds))
-	t.row("agents", fmt.Sprintf("%s, tls %s, tokens %s", s.Agents, yes(s.AgentsTLS), yes(s.Secured)))
-	t.row("links", s.Links)
+	t.row("agents", fmt.Sprintf("%s, tls %s, tokens %s", shown("", s.Agents), yes(s.AgentsTLS), yes(s.Secured)))
+	if s.Exposed() {
+		t.row("warning", exposed)
+	}
+	t.row("links", shown("", s.Links)+" (UDP)")
 	t.row("online", fmt.Sprintf("%d names, %d sockets", s.Online, s.Sockets))
+	for _, name := range s.OnlineNames[:min(len(s.OnlineNames), maxNames)] {
+		t.row("", name)
+	}
+	if more := len(s.OnlineNames) - maxNames; more > 0 {
+		t.row("", fmt.Sprintf("and %d more", more))
+	}
 	t.row("directed", map[bool]string{true: "to their recipients only", false: "shown to everybody"}[s.PrivateDirected])
 	t.row("journal", fmt.Sprintf("%d events, epoch %d, %s on disk", s.HeadSeq, s.Epoch, bytesText(s.Journal.DiskBytes)))
 	if v := s.Journal.Verified; v != nil {
@@ -86,6 +100,17 @@ func (t *table) row(label, value string) {
 	if t.err == nil {
 		_, t.err = fmt.Fprintf(t.w, "%-12s %s\n", label, value)
 	}
+}
+
+// writeColumns writes rows with their columns aligned; the first row is the header.
+func writeColumns(w io.Writer, rows [][]string) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(t, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return t.Flush()
 }
 
 func clock(us int64) string { return time.UnixMicro(us).UTC().Format("2006-01-02 15:04:05Z") }

@@ -16,14 +16,15 @@ func (a *app) upCommand() *cobra.Command {
 		Use:     "up --hub ID",
 		Short:   "Make the node if there is none, then run it",
 		Example: `  fleet up --hub hub.example.org`,
-		Args:    cobra.NoArgs,
+		Args:    nothing,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			dir, err := a.nodeDir()
 			if err != nil {
 				return err
 			}
 			if !node.Initialised(dir) {
-				if _, err := a.makeNode(hub, f.at); err != nil {
+				// Addresses given here are kept once they are bound, not before.
+				if _, err := a.makeNode(hub, f.at, false); err != nil {
 					return err
 				}
 				return a.serve(ctx, f)
@@ -50,6 +51,6 @@ func sameHub(dir, hub string) error {
 	}
 	return &node.Refusal{
 		Reason: wire.ReasonWrongHub, Text: dir + " holds hub " + cfg.Hub + ", not " + hub,
-		Next: "fleet up --hub " + cfg.Hub + ", or another --dir",
+		Next: "fleet up --hub " + cfg.Hub + ", or for another node another --dir",
 	}
 }

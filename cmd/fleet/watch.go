@@ -21,7 +21,7 @@ func (a *app) watchCommand() *cobra.Command {
 no name is bound, so watching changes nothing for the agents.`,
 		Example: `  fleet watch --as search/ranker
   fleet watch --as search/ranker --count 1    # the next one only`,
-		Args: cobra.NoArgs,
+		Args: nothing,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			return a.running(ctx, func(c *node.Client) error {
 				seen := 0
@@ -34,8 +34,11 @@ no name is bound, so watching changes nothing for the agents.`,
 					}
 					return nil
 				})
-				if errors.Is(err, errEnough) {
+				switch {
+				case errors.Is(err, errEnough) || ctx.Err() != nil:
 					return nil
+				case err == nil:
+					return &node.Refusal{Reason: wire.ReasonHubShutdown, Text: "the node stopped, and with it this watch", Next: "fleet serve, then watch again"}
 				}
 				return err
 			})

@@ -70,7 +70,7 @@ func answer[In, Out any](n *Node, fn func(context.Context, In) (Out, error)) htt
 				err = wire.Unmarshal(body, &in)
 			}
 			if err != nil {
-				n.refuse(w, &Refusal{Reason: wire.ReasonMalformedJSON, Text: "the request is not what this operation takes", Next: "use a fleet command of this node's version", Err: err})
+				n.refuse(w, &Refusal{Reason: wire.ReasonMalformedJSON, Text: "the request is not what this operation takes", Next: "use the build that the node runs: its version is in fleet status", Err: err})
 				return
 			}
 		}

@@ -39,26 +39,26 @@ type Status struct {
 
 // PeerStatus is one peer with its lanes and link. Link is "" on a stopped node.
 type PeerStatus struct {
-	Hub        string   `json:"hub"`
-	Endpoint   string   `json:"endpoint"`
-	Pins       []string `json:"pins"`
-	MayReach   []string `json:"may_reach"`
-	By         string   `json:"by"`
-	User       string   `json:"user"`
-	AddedUS    int64    `json:"added_us"`
-	Link       string   `json:"link,omitzero"`
-	LinkPath   string   `json:"link_path,omitzero"`
-	LinkSince  int64    `json:"link_since_us,omitzero"`
+	Hub       string   `json:"hub"`
+	Endpoint  string   `json:"endpoint"`
+	Pins      []string `json:"pins"`
+	MayReach  []string `json:"may_reach"`
+	By        string   `json:"by"`
+	User      string   `json:"user"`
+	AddedUS   int64    `json:"added_us"`
+	Link      string   `json:"link,omitzero"`
+	LinkPath  string   `json:"link_path,omitzero"`
+	LinkSince int64    `json:"link_since_us,omitzero"`
 	// Of a link that is down: why, what was seen, whether the peer said so, and when it is dialled again.
 	LinkReason   string `json:"link_reason,omitzero"`
 	LinkDetail   string `json:"link_detail,omitzero"`
 	LinkRemote   bool   `json:"link_remote,omitzero"`
 	LinkAttempts int    `json:"link_attempts,omitzero"` // failed since a link last held
 	LinkNextUS   int64  `json:"link_next_us,omitzero"`  // 0: none is due
-	OutHead    uint64   `json:"out_head"`             // records accepted here for that hub
-	OutAcked   uint64   `json:"out_acked"`            // of these, settled there: admitted or refused
-	OutRefused uint64   `json:"out_refused"`          // of these, refused there
-	In         uint64   `json:"in"`                   // records of that hub held here
+	OutHead      uint64 `json:"out_head"`               // records accepted here for that hub
+	OutAcked     uint64 `json:"out_acked"`              // of these, settled there: admitted or refused
+	OutRefused   uint64 `json:"out_refused"`            // of these, refused there
+	In           uint64 `json:"in"`                     // records of that hub held here
 }
 
 // JournalUse is what the journal cost so far.

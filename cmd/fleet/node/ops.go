@@ -63,7 +63,7 @@ func (n *Node) peer(p federation.Peer) PeerStatus {
 				if l.State == relay.Up {
 					continue // why an earlier link ended says nothing about this one
 				}
-				row.LinkReason, row.LinkDetail, row.LinkRemote = string(l.LastReason), plainDetail(l.LastDetail), l.Remote
+				row.LinkReason, row.LinkDetail, row.LinkRemote = string(l.LastReason), plainDetail(l.LastReason, l.LastDetail), l.Remote
 				row.LinkAttempts, row.LinkNextUS = l.Attempts, l.NextUS
 			}
 		}
@@ -71,15 +71,16 @@ func (n *Node) peer(p federation.Peer) PeerStatus {
 	return row
 }
 
-// plainDetail is what was seen when a link failed, without the words of the libraries below: those of a TLS alert say
-// nothing that the reason word does not.
-func plainDetail(detail string) string {
-	for _, word := range []string{"CRYPTO_ERROR", "tls: ", "INTERNAL_ERROR"} {
-		if strings.Contains(detail, word) {
-			return ""
-		}
+// plainDetail is what was seen when a link failed, without the words of the layers it came through. Those of a TLS
+// alert say nothing that the reason does not.
+func plainDetail(reason wire.Reason, detail string) string {
+	if at := strings.LastIndex(detail, string(reason)+": "); at >= 0 {
+		detail = detail[at+len(reason)+2:]
 	}
-	return strings.TrimPrefix(detail, "certs: ")
+	if strings.Contains(detail, "CRYPTO_ERROR") || strings.Contains(detail, "tls: ") {
+		return ""
+	}
+	return strings.TrimPrefix(detail, "transport: dial: ")
 }
 
 // Next steps of a refused `fleet peer add`.
