@@ -87,9 +87,18 @@ const envPrefix, envDir = "FLEET_", "FLEET_DIR"
 // Variables that name no setting are returned: they may belong to somebody else (a cluster sets its own
 // FLEET_… for a service of that name), so they are worth a warning and no more.
 func LoadConfig(dir string, environ []string, overrides map[string]any) (Config, []string, error) {
+	text, err := readFile(filepath.Join(dir, ConfigFile))
+	if err != nil {
+		return Config{}, nil, err
+	}
+	return parseConfig(dir, text, environ, overrides)
+}
+
+// parseConfig is LoadConfig with the text of the folder's file.
+func parseConfig(dir string, text []byte, environ []string, overrides map[string]any) (Config, []string, error) {
 	v := viper.New()
 	path := filepath.Join(dir, ConfigFile)
-	if err := readFile(v, path); err != nil {
+	if err := parseFile(v, path, text); err != nil {
 		return Config{}, nil, err
 	}
 	from := sources{}
@@ -120,17 +129,21 @@ func (c Config) fingerprint() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func readFile(v *viper.Viper, path string) error {
+func readFile(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return noNode(filepath.Dir(path))
+		return nil, noNode(filepath.Dir(path))
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return denied(path)
+		return nil, denied(path)
 	}
 	if err != nil {
-		return invalid(path, "it cannot be read", err)
+		return nil, invalid(path, "it cannot be read", err)
 	}
+	return text, nil
+}
+
+func parseFile(v *viper.Viper, path string, text []byte) error {
 	raw := map[string]any{}
 	yaml, err := viper.NewCodecRegistry().Decoder("yaml")
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 )
@@ -58,17 +59,17 @@ func writeConfig(dir, hub, agents, links string) error {
 func yamlString(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // KeepAddresses writes the listeners' addresses given on the command line into fleet.yaml, leaving every other
-// line and comment as it is. Empty addresses change nothing.
+// line and comment as it is. Empty addresses change nothing. A file in which that cannot be done by a line is refused
+// with invalid_config and stays as it is.
 func KeepAddresses(dir, agents, links string) error {
 	path := filepath.Join(dir, ConfigFile)
 	old, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	text := keepLine(string(old), "agents", agents)
-	text = keepLine(text, "links", links)
-	if text == string(old) {
-		return nil
+	text, err := keep(dir, string(old), agents, links)
+	if err != nil || text == string(old) {
+		return err
 	}
 	// A new file and a rename: a crash leaves the old settings or the new ones.
 	temp := path + ".new"
@@ -76,6 +77,26 @@ func KeepAddresses(dir, agents, links string) error {
 		return err
 	}
 	return os.Rename(temp, path)
+}
+
+// keep puts the addresses into the text of a settings file. The text may be laid out in a way that a line changes more
+// than was meant, or nothing, so the result is read again.
+func keep(dir, old, agents, links string) (string, error) {
+	given := map[string]any{}
+	for key, value := range map[string]string{"agents": agents, "links": links} {
+		if value != "" {
+			given[key] = value
+		}
+	}
+	want, _, err := parseConfig(dir, []byte(old), nil, given)
+	if err != nil {
+		return "", err
+	}
+	text := keepLine(keepLine(old, "agents", agents), "links", links)
+	if got, _, err := parseConfig(dir, []byte(text), nil, nil); err != nil || !reflect.DeepEqual(got, want) {
+		return "", invalid(filepath.Join(dir, ConfigFile), "the addresses do not fit in by a line of their own", err)
+	}
+	return text, nil
 }
 
 func keepLine(text, key, value string) string {
