@@ -2,6 +2,7 @@ package relay
 
 import (
 	"errors"
+	"log/slog"
 	"maps"
 	"time"
 
@@ -79,7 +80,11 @@ func (o *owner) note(e ended) {
 	times, tell := o.noise.tell(e.reason, o.relay.opt.Now())
 	o.mu.Unlock()
 	if tell {
-		o.relay.opt.Log.Warn("no link", "peer", o.peer, "reason", e.reason, "detail", e.detail, "remote", e.remote,
+		level := slog.LevelWarn
+		if e.reason == wire.ReasonHubShutdown {
+			level = slog.LevelInfo // somebody stopped a node: nothing is wrong
+		}
+		o.relay.opt.Log.Log(o.relayCtx, level, "no link", "peer", o.peer, "reason", e.reason, "detail", e.detail, "remote", e.remote,
 			"times", times)
 	}
 }
