@@ -138,3 +138,25 @@ func literals[E ast.Expr](of ...E) (texts []string) {
 	}
 	return texts
 }
+
+// TestExamples holds the README's word: every command that people are shown has an example.
+func TestExamples(t *testing.T) {
+	var walk func(c *cobra.Command)
+	seen := 0
+	walk = func(c *cobra.Command) {
+		for _, child := range c.Commands() {
+			if !child.IsAvailableCommand() || child.Name() == "completion" || child.Name() == "help" {
+				continue
+			}
+			seen++
+			if !strings.Contains(child.Example, "fleet ") {
+				t.Errorf("%s has no example", child.CommandPath())
+			}
+			walk(child)
+		}
+	}
+	walk((&app{out: io.Discard, err: io.Discard}).root())
+	if seen < 20 {
+		t.Errorf("only %d commands", seen)
+	}
+}

@@ -22,9 +22,9 @@ func peerLine(p node.PeerStatus) string {
 	if p.LinkReason != "" {
 		link += " (" + p.LinkReason + ")"
 	}
-	text := fmt.Sprintf("%s  link %s, to send %d, sent %d", p.Hub, link, p.OutHead-p.OutAcked, p.OutAcked)
+	text := fmt.Sprintf("%s  link %s, to send %d, taken %d", p.Hub, link, p.OutHead-p.OutAcked, p.OutAcked-p.OutRefused)
 	if p.OutRefused > 0 {
-		text += fmt.Sprintf(" (%d refused there)", p.OutRefused)
+		text += fmt.Sprintf(", refused %d", p.OutRefused)
 	}
 	return text + fmt.Sprintf(", received %d", p.In)
 }
@@ -68,6 +68,9 @@ func reasonMeaning(p node.PeerStatus) (why, next string) {
 			"have its administrator add this hub with the pin that fleet status shows here; the link then comes up by itself"
 	case reason == wire.ReasonPinMismatch && p.LinkRemote:
 		return p.Hub + " has added this hub with another pin", "have its administrator compare the pin with the one that fleet status shows here"
+	}
+	if reason == wire.ReasonLinkLost && p.LinkAttempts > 0 {
+		return "no connection to " + p.Endpoint, "check the endpoint, its UDP port and the network between, if this lasts; it is dialled again by itself"
 	}
 	info, _ := wire.Explain(reason)
 	return strings.TrimSuffix(info.Meaning, "."), strings.TrimSuffix(info.Next, ".")

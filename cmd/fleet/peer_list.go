@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -32,9 +33,9 @@ func (a *app) peerListCommand() *cobra.Command {
 						_, err := fmt.Fprintln(w, "no peers: fleet peer add approves another hub")
 						return err
 					}
-					rows := [][]string{{"HUB", "LINK", "WAITING", "SENT", "REFUSED", "RECEIVED", "WHY DOWN"}}
+					rows := [][]string{{"HUB", "LINK", "WAITING", "TAKEN", "REFUSED", "RECEIVED", "WHY DOWN"}}
 					for _, p := range s.Peers {
-						rows = append(rows, []string{p.Hub, linkWord(p), number(p.OutHead - p.OutAcked), number(p.OutAcked), number(p.OutRefused), number(p.In), p.LinkReason})
+						rows = append(rows, []string{p.Hub, linkWord(p), number(p.OutHead - p.OutAcked), number(p.OutAcked - p.OutRefused), number(p.OutRefused), number(p.In), cmp.Or(p.LinkReason, "-")})
 					}
 					return writeColumns(w, rows)
 				})

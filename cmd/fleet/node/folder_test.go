@@ -36,6 +36,7 @@ func TestPlainDetail(t *testing.T) {
 		{wire.ReasonCertificateRefused, "transport: dial: certificate_refused: CRYPTO_ERROR 0x12a (remote): tls: bad certificate", ""},
 		{wire.ReasonLinkLost, "transport: dial: link_lost: lookup nowhere.example: no such host", "lookup nowhere.example: no such host"},
 		{wire.ReasonLinkLost, "transport: dial: lookup nowhere.example: no such host", "lookup nowhere.example: no such host"},
+		{wire.ReasonHubShutdown, "the peer said goodbye: hub_shutdown", ""},
 		{wire.ReasonLinkLost, "", ""},
 	} {
 		if got := plainDetail(c.reason, c.detail); got != c.want {

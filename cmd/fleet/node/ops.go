@@ -77,7 +77,7 @@ func plainDetail(reason wire.Reason, detail string) string {
 	if at := strings.LastIndex(detail, string(reason)+": "); at >= 0 {
 		detail = detail[at+len(reason)+2:]
 	}
-	if strings.Contains(detail, "CRYPTO_ERROR") || strings.Contains(detail, "tls: ") {
+	if strings.HasSuffix(detail, string(reason)) || strings.Contains(detail, "CRYPTO_ERROR") || strings.Contains(detail, "tls: ") {
 		return ""
 	}
 	return strings.TrimPrefix(detail, "transport: dial: ")
