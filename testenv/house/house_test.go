@@ -39,6 +39,7 @@ func report(t *testing.T, findings []Finding) {
 func TestImports(t *testing.T) { report(t, CheckImports(thisTree(t))) }
 func TestCalls(t *testing.T)   { report(t, CheckCalls(thisTree(t))) }
 func TestWords(t *testing.T)   { report(t, CheckWords(thisTree(t))) }
+func TestFuzz(t *testing.T)    { report(t, CheckFuzz(thisTree(t))) }
 func TestLists(t *testing.T)   { report(t, CheckLists()) }
 
 func TestTopLevel(t *testing.T) {
@@ -98,6 +99,7 @@ func TestPlanted(t *testing.T) {
 	}
 	findings := append(CheckImports(tree), CheckCalls(tree)...)
 	findings = append(findings, CheckWords(tree)...)
+	findings = append(findings, CheckFuzz(tree)...)
 	top, err := CheckTopLevel(root)
 	if err != nil {
 		t.Fatal(err)
