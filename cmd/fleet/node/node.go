@@ -131,7 +131,10 @@ func alreadyRunning(dir string, r *Refusal) error {
 	defer cancel()
 	c, err := dialAdmin(ctx, dir)
 	if err != nil {
-		return r
+		return &Refusal{
+			Reason: wire.ReasonStoreLocked, Text: "another fleet process has the journal in " + dir + " open: a node that starts or stops, or a command",
+			Next: "try again in a moment; if it stays so, end that process",
+		}
 	}
 	return &Refusal{
 		Reason: wire.ReasonAlreadyRunning, Text: "a node runs in " + dir, Next: "fleet status, or stop it first",
