@@ -214,6 +214,7 @@ func TestDifferencesAreFound(t *testing.T) {
 	all := scenarios(t)
 	for _, d := range differences {
 		t.Run(d.name, func(t *testing.T) {
+			t.Parallel() // a missing frame is found by waiting
 			played := 0
 			for _, s := range all {
 				script := d.plant(s.Entries)

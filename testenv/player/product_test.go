@@ -203,9 +203,7 @@ func playable(s Scenario) Scenario {
 
 // TestBinaryPlaysTheCaptures is `fleet serve` against every captured scenario, plain and over TLS.
 func TestBinaryPlaysTheCaptures(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	binary, err := process.Binary(ctx)
+	binary, err := process.Binary(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,8 +211,9 @@ func TestBinaryPlaysTheCaptures(t *testing.T) {
 		carrier := map[bool]string{false: "plain", true: "TLS"}[secure]
 		for _, s := range scenarios(t) {
 			t.Run(carrier+"/"+s.Name, func(t *testing.T) {
+				t.Parallel() // most of a start and a stop is waiting for the disk
 				p, s := newProduct(t, binary, secure), playable(s)
-				if err := Play(ctx, &s, Options{Start: p.start, HTTP: p.client, Patience: 10 * time.Second}); err != nil {
+				if err := Play(t.Context(), &s, Options{Start: p.start, HTTP: p.client, Patience: 10 * time.Second}); err != nil {
 					t.Error(err)
 				}
 			})
