@@ -81,6 +81,7 @@ func TestProductPlaysTheCaptures(t *testing.T) {
 	for _, carrier := range []string{"plain", "TLS"} {
 		for _, s := range scenarios(t) {
 			t.Run(carrier+"/"+s.Name, func(t *testing.T) {
+				t.Parallel() // some files wait for a timeout
 				start, client := startHub(t, carrier == "TLS")
 				if err := Play(t.Context(), &s, Options{Start: start, HTTP: client, Patience: 10 * time.Second}); err != nil {
 					t.Error(err)
