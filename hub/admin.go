@@ -93,7 +93,8 @@ type TokenInfo struct {
 
 // CreateToken makes a token that registers seat and its sidecars. The secret is
 // returned once and only its hash is kept. The first token of a hub secures it:
-// from then on every new registration needs one.
+// agents that registered without one are disconnected, and every registration
+// needs one from then on.
 func (h *Hub) CreateToken(ctx context.Context, seat, by string) (id, secret string, err error) {
 	if bad := wire.ValidLocalName(seat); bad != nil {
 		return "", "", &Error{Reason: bad.Reason, Text: bad.Text}
@@ -107,6 +108,11 @@ func (h *Hub) CreateToken(ctx context.Context, seat, by string) (id, secret stri
 	err = h.operate(ctx, func(v *view, d *draft) error {
 		if _, taken := v.st.tokens[id]; taken {
 			return &Error{Reason: wire.ReasonInternalError, Text: "token id taken", Next: "try again"}
+		}
+		if !v.secured() {
+			for _, s := range v.ro.everybody() {
+				d.closeAfter(s, wire.ReasonAuthRequired)
+			}
 		}
 		d.add(v.now, journal.TokenCreated{ID: id, Seat: seat, By: by, Hash: sha256.Sum256([]byte(secret))})
 		return nil

@@ -51,7 +51,7 @@ func (c *chatCommand) decide(v *view, d *draft) {
 	v.config.fault.explode(c.chat.Body)
 	d.heard(c.from, v.now, true)
 	if len(c.chat.Body)+quoted(c.sender)+quoted(c.chat.Target)+frameRoom > v.config.frameBytes {
-		c.refuse(v, d, wire.ReasonFrameTooLarge, "This message would be larger than agents accept once the hub has stamped it.")
+		c.refuse(v, d, wire.ReasonMessageTooLarge, "This message would be larger than agents accept once the hub has stamped it.")
 		return
 	}
 	if text := c.badAnswer(v); text != "" {
@@ -119,6 +119,8 @@ func (c *chatCommand) badAnswer(v *view) string {
 	}
 	asked, ok := v.chat(a.ToSeq)
 	switch {
+	case c.target.HasRemote():
+		return "A message of another hub cannot be answered by its number here; that number means nothing there."
 	case !ok:
 		return "response_to_seq names no message of this hub."
 	case c.chat.Target != asked.Sender:

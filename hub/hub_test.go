@@ -164,3 +164,23 @@ func TestPrivateDirected(t *testing.T) {
 		t.Errorf("a bystander got %v", g)
 	}
 }
+
+// The first token secures the hub for those who are there, too.
+func TestFirstTokenDisconnects(t *testing.T) {
+	r := startRig(t, vfs.NewMem())
+	a := r.join("proj/a")
+	_, secret, err := r.hub.CreateToken(t.Context(), "proj/a", "admin:test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, reason, _ := a.closed(); code != 4010 || reason != "auth required" {
+		t.Fatalf("closed %d %q", code, reason)
+	}
+	again := r.dial("proj/a")
+	again.send(fmt.Sprintf(`{"sender":"proj/a","type":"heartbeat","token":%q}`, secret))
+	again.typed("welcome")
+	if _, _, err := r.hub.CreateToken(t.Context(), "proj/b", "admin:test"); err != nil {
+		t.Fatal(err)
+	}
+	again.chat("proj/b", "a second token disconnects nobody")
+}

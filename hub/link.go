@@ -118,7 +118,10 @@ func (c *inboundCommand) refusal(v *view) wire.Reason {
 		return wire.ReasonWrongOrigin
 	}
 	if len(c.rec.Body)+quoted(o.Sender)+quoted(o.Target)+frameRoom > v.config.frameBytes {
-		return wire.ReasonFrameTooLarge
+		return wire.ReasonMessageTooLarge
+	}
+	if bad := wire.ValidLocalName(o.Sender); bad != nil {
+		return bad.Reason // a name that could not register there, or that would not look like what it is here
 	}
 	addr, err := wire.ParseAddress(o.Target)
 	if err != nil || addr.Hub != v.config.self {
@@ -132,10 +135,29 @@ func (c *inboundCommand) refusal(v *view) wire.Reason {
 
 func (c *inboundCommand) refuse(v *view, d *draft, reason wire.Reason) {
 	d.refused(v, reason, "record of a peer refused", string(c.batch.peer))
-	d.addBody(v.now, journal.InboundRefused{
+	rec := journal.InboundRefused{
 		Origin: originOf(&c.rec.Origin, c.batch.peer), Reason: string(reason), LaneHash: c.rec.LaneHash,
-	}, c.rec.Body, digestOf(c.rec.Body))
+	}
+	if keepsBody(reason) && len(c.rec.Body) <= refusedBody {
+		d.addBody(v.now, rec, c.rec.Body, digestOf(c.rec.Body))
+	} else {
+		d.add(v.now, rec)
+	}
 	d.alter(batchRefused{batch: c.batch, refusal: Refusal{Seq: c.rec.Origin.LaneSeq, Reason: reason}})
+}
+
+// refusedBody bounds the bytes kept of a record that was not admitted.
+const refusedBody = 64 << 10
+
+// keepsBody says whether an operator needs the bytes of a refused record: those of
+// a faulty one, and not of one that was only not granted. What a peer may not send
+// must not fill the disk.
+func keepsBody(reason wire.Reason) bool {
+	switch reason {
+	case wire.ReasonNotPermitted, wire.ReasonInvalidAddress, wire.ReasonMessageTooLarge, wire.ReasonInvalidAnswer:
+		return false
+	}
+	return true
 }
 
 // accept takes responsibility for a record: the chat and the lane's cursor are

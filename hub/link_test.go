@@ -251,3 +251,38 @@ func wantReason(t *testing.T, err error, want wire.Reason) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
+
+// What a peer may not send leaves a record and no bytes; what is faulty leaves both.
+func TestRefusedBodies(t *testing.T) {
+	p := newPair(t, "open/*")
+	a := p.alder.join("proj/a")
+	a.chat("proj/b@birch", "not granted")
+	a.chat("open/b@birch", "a name that looks like the hub's own")
+	recs := page(t, p.alder, "birch", Cursor{})
+	recs[1].Origin.Sender = "SynapseHub"
+	res := hand(t, p.birch, "alder", recs)
+	if len(res.Refused) != 2 || res.Refused[0].Reason != wire.ReasonNotPermitted || res.Refused[1].Reason != wire.ReasonReservedIdentity {
+		t.Fatalf("refused %v", res.Refused)
+	}
+	head, _ := p.birch.store.Head()
+	for i, want := range []bool{false, true} {
+		if ev, ok, err := p.birch.store.Event(head - 1 + uint64(i)); err != nil || !ok || ev.HasBody != want {
+			t.Errorf("refusal %d keeps its body: %v, %v", i+1, ev.HasBody, err)
+		}
+	}
+}
+
+// The number of a message here means nothing on another hub, so an answer that
+// names one is not sent there.
+func TestAnswerAcross(t *testing.T) {
+	p := newPair(t, "proj/*")
+	a, b := p.alder.join("proj/a"), p.birch.join("proj/b")
+	a.chat("proj/b@birch", "question")
+	p.carry(p.alder, p.birch)
+	seq := b.typed("chat").num("seq")
+	b.send(fmt.Sprintf(`{"sender":"proj/b","type":"chat","target":"proj/a@alder","payload":"x","client_msg_id":"r",`+
+		`"response_to_seq":%d,"response_status":"completed","response_evidence_scope":"recipient"}`, seq))
+	if g := b.typed("error"); g.str("error_code") != "invalid_answer" || g.str("client_msg_id") != "r" {
+		t.Fatalf("answer %v", g)
+	}
+}

@@ -30,7 +30,7 @@ func (v *view) announceLeave(d *draft, s *session) {
 
 func (v *view) presence(agent string, event wire.PresenceEvent, online []string) *frame {
 	return &frame{size: 256 + 32*len(online), build: &wire.PresenceUpdate{
-		HubID: v.config.self, TimeUS: v.now, OnlineAgents: online, Event: event, Agent: agent,
+		HubID: v.config.self, TimeUS: v.now, OnlineAgents: v.fitting(online), Event: event, Agent: agent,
 	}}
 }
 

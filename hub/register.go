@@ -44,8 +44,14 @@ func (v *view) secured() bool { return len(v.st.tokens) > 0 }
 func (v *view) welcome(sockets int) *frame {
 	return &frame{size: 512, build: &wire.Welcome{
 		HubID: v.config.self, TimeUS: v.now, ConnectedClients: sockets,
-		OnlineAgents: v.ro.online(),
+		OnlineAgents: v.fitting(v.ro.online()),
 	}}
+}
+
+// fitting cuts a list of names to what fits into one frame: agents refuse a larger
+// one, and would never be able to connect.
+func (v *view) fitting(names []string) []string {
+	return cutTo(v.config.frameBytes-1024, names, func(name string) int { return quoted(name) + 3 })
 }
 
 // bindCommand is the first frame of a socket: it binds a name, or ends the

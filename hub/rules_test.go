@@ -386,7 +386,7 @@ func TestLargeFrames(t *testing.T) {
 	r := startRig(t, vfs.NewMem(), func(o *Options) { o.Limits.FrameBytes = 8 << 10 })
 	a := r.join("p/a")
 	a.send(fmt.Sprintf(`{"sender":"p/a","type":"chat","target":"p/b","client_msg_id":"m","payload":%q}`, strings.Repeat("x", 8000)))
-	if g := a.typed("error"); g.str("error_code") != "frame_too_large" || g.str("client_msg_id") != "m" {
+	if g := a.typed("error"); g.str("error_code") != "message_too_large" || g.str("client_msg_id") != "m" {
 		t.Errorf("answer %v", g)
 	}
 	a.send(fmt.Sprintf(`{"sender":"p/a","type":"chat","payload":%q}`, strings.Repeat("x", 9000)))

@@ -79,8 +79,14 @@ func (in *intake) verdict(o *frame.Origin, body []byte) wire.Reason {
 	case sha256.Sum256(body) != o.Digest:
 		return wire.ReasonDigestMismatch
 	}
-	if err := wire.CheckCarried(body, in.limits); err != nil {
+	carried, err := wire.ParseCarried(body, in.limits)
+	switch {
+	case err != nil:
 		return reasonOf(err, wire.ReasonMalformedFrame)
+	case carried.ClientMsgID != o.ClientMsgID:
+		return wire.ReasonMalformedOrigin
+	case carried.Answers:
+		return wire.ReasonInvalidAnswer // its number is one of another journal
 	}
 	return ""
 }

@@ -119,9 +119,9 @@ func (o *Object) hasChannel() bool {
 // answer reads the structured answer: nil when none of its members is present, and
 // ok false when they are incomplete or hold unlisted values. null is absent.
 func (o *Object) answer() (a *Answer, ok bool) {
-	to, hasTo := o.value("response_to_seq")
-	status, hasStatus := o.value("response_status")
-	scope, hasScope := o.value("response_evidence_scope")
+	to, hasTo := o.value(memberResponseTo)
+	status, hasStatus := o.value(memberResponseStatus)
+	scope, hasScope := o.value(memberResponseScope)
 	if !hasTo && !hasStatus && !hasScope {
 		return nil, true
 	}
@@ -210,6 +210,7 @@ type Carried struct {
 	ClientMsgID      string
 	ClientTimestamp  string // raw number text
 	ReceiptRequested bool
+	Answers          bool // holds a member of a structured answer: it names a number of another hub's journal
 }
 
 // CheckCarried holds a carried body that came from a peer to the same rules as one
@@ -261,6 +262,8 @@ func (c *Carried) member(m *Member) Rule {
 		c.ClientTimestamp = string(m.Value)
 	case m.Name == memberReceiptRequested:
 		c.ReceiptRequested = m.Value.Truthy()
+	case m.Name == memberResponseTo, m.Name == memberResponseStatus, m.Name == memberResponseScope:
+		c.Answers = c.Answers || !m.Value.IsNull()
 	}
 	return ""
 }

@@ -80,7 +80,7 @@ func inboundFault(text string, chat func(*Inbound) (Chat, *FrameError)) string {
 		return "digest of another body"
 	}
 	got, err := ParseCarried(c.Body, Limits{})
-	want := Carried{ClientMsgID: c.ClientMsgID, ClientTimestamp: c.ClientTimestamp, ReceiptRequested: c.ReceiptRequested}
+	want := Carried{ClientMsgID: c.ClientMsgID, ClientTimestamp: c.ClientTimestamp, ReceiptRequested: c.ReceiptRequested, Answers: c.Answer != nil}
 	if err != nil || got != want {
 		return fmt.Sprintf("%.200q gives the body %.200q: %v %+v", text, c.Body, err, got)
 	}

@@ -222,7 +222,7 @@ func linkReasons() []ReasonInfo {
 		{ReasonCertificateRefused, "The other hub refused this node's certificate; it does not say why.", "Ask the peer's administrator: their node's log names the cause."},
 		{ReasonCloned, "The peer's copy of our lane differs from ours: two nodes live under one identity.", "Stop the copy and keep both folders; until they are settled, the peer is not served."},
 		{ReasonDigestMismatch, "A record's body is not the one its origin block was made for.", "Report it to the peer's administrator: the record was altered after it was accepted."},
-		{ReasonFrameTooLarge, "A link frame, or a message once the hub has stamped it, exceeds the ceiling.", "Shorten the message; on a link, the peer's program or its limits are at fault."},
+		{ReasonFrameTooLarge, "A link frame exceeded the agreed size.", "Update the older side; this is a fault of the peer's program."},
 		{ReasonLinkDuplicate, "Both sides dialled at once and the other connection is kept.", "Nothing to do."},
 		{ReasonLinkLost, "The link broke.", "Nothing to do: it is dialled again. Check the network if it does not return."},
 		{ReasonLinkProtocol, "The peer sent something the link protocol does not allow.", "Update the older side; report it if both are current."},

@@ -185,7 +185,7 @@ func TestChatBody(t *testing.T) {
 			if bad != nil || string(c.Body) != tc.body || c.Digest != sha256.Sum256([]byte(tc.body)) {
 				t.Fatalf("body %s, %v", c.Body, bad)
 			}
-			got := Carried{c.ClientMsgID, c.ClientTimestamp, c.ReceiptRequested}
+			got := Carried{ClientMsgID: c.ClientMsgID, ClientTimestamp: c.ClientTimestamp, ReceiptRequested: c.ReceiptRequested}
 			if got != tc.want {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}

@@ -208,5 +208,8 @@ const (
 	memberClientMsgID      = "client_msg_id"
 	memberClientTimestamp  = "client_timestamp"
 	memberReceiptRequested = "receipt_requested"
+	memberResponseTo       = "response_to_seq"
+	memberResponseStatus   = "response_status"
+	memberResponseScope    = "response_evidence_scope"
 	memberMailboxFor       = "mailbox_for"
 )
