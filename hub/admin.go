@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"strings"
 
 	"fleetrelay/federation"
 	"fleetrelay/hub/journal"
@@ -201,6 +202,9 @@ func (h *Hub) Send(ctx context.Context, r SendRequest) (SendResult, error) {
 // chat builds the frame an agent would have sent and reads it like one, so that
 // an operator is under the same rules.
 func (r SendRequest) chat(frameBytes int) (wire.Chat, error) {
+	if strings.TrimSpace(r.To) == "" { // to an agent a blank target is everybody; an operator says `all`
+		return wire.Chat{}, &Error{Reason: wire.ReasonInvalidAddress, Text: "the address is empty; everybody is `all`"}
+	}
 	b := append([]byte(nil), `{"sender":`...)
 	b = wire.AppendString(b, r.As)
 	b = wire.AppendString(append(b, `,"target":`...), r.To)
@@ -215,10 +219,18 @@ func (r SendRequest) chat(frameBytes int) (wire.Chat, error) {
 	if bad == nil {
 		var chat wire.Chat
 		if chat, bad = in.Chat(); bad == nil {
-			return chat, nil
+			return chat, r.checkID(&chat)
 		}
 	}
 	return wire.Chat{}, &Error{Reason: bad.Reason, Text: bad.Text}
+}
+
+// checkID refuses an id that an agent's frame would have lost in silence.
+func (r SendRequest) checkID(chat *wire.Chat) error {
+	if r.ClientMsgID != "" && chat.ClientMsgID == "" {
+		return &Error{Reason: wire.ReasonMalformedFrame, Text: "a client message id has 1 to 256 bytes and no control characters"}
+	}
+	return nil
 }
 
 // PurgeBody deletes the body of one event, leaving an audited tombstone; the
@@ -345,6 +357,20 @@ func (d *draft) watched(v *view, f *wire.ChatFrame, item socket.Item) {
 		sent := w.seat == f.Sender
 		if sent || (target.Directed() && target.Matches(w.seat, nil)) {
 			d.then(func() { w.show(WatchEvent{Sent: sent}, item) })
+		}
+	}
+}
+
+// tellSender tells the sender of a chat what became of it, and whoever watches that
+// seat: an operator sends in its name without a socket.
+func (d *draft) tellSender(v *view, name string, s *session, it socket.Item) {
+	if it == nil {
+		return
+	}
+	d.tell(s, it)
+	for _, w := range v.ro.watchers {
+		if w.seat == name {
+			d.then(func() { w.show(WatchEvent{}, it) })
 		}
 	}
 }

@@ -144,7 +144,7 @@ func (c *chatCommand) roles() []string {
 // refuse tells the sender why nothing was accepted.
 func (c *chatCommand) refuse(v *view, d *draft, reason wire.Reason, text string) {
 	d.refused(v, reason, "chat refused", c.sender)
-	d.tell(c.from, frameItem(&wire.ErrorFrame{
+	d.tellSender(v, c.sender, c.from, frameItem(&wire.ErrorFrame{
 		HubID: v.config.self, TimeUS: v.now, Target: c.sender, Text: text, Code: reason,
 		ClientMsgID: c.chat.ClientMsgID, ClientTimestamp: c.chat.ClientTimestamp,
 	}))
@@ -184,7 +184,7 @@ func (c *chatCommand) remote(v *view, d *draft, addr wire.Address) {
 	frame := c.accept(v, d, dest, laneSeq)
 	d.deliverOne(v, frame, nil, c.from)
 	if c.chat.ReceiptRequested {
-		d.tell(c.from, frameItem(&wire.Receipt{
+		d.tellSender(v, c.sender, c.from, frameItem(&wire.Receipt{
 			HubID: v.config.self, TimeUS: v.now, Target: c.sender, MessageTarget: c.chat.Target,
 			MessageID: frame.MsgID, MessageSeq: frame.Seq, ClientMsgID: c.chat.ClientMsgID,
 			Reason: wire.ReasonRelayPending, RemoteHub: addr.Hub,
@@ -202,14 +202,14 @@ func (c *chatCommand) local(v *view, d *draft) {
 	frame := c.accept(v, d, "", 0)
 	settled := c.receipt(v, d, frame, &a)
 	if len(a.live) == 0 && len(a.stale) > 0 {
-		d.tell(c.from, settled)
+		d.tellSender(v, c.sender, c.from, settled)
 		c.fanOut(v, d, frame, &a)
 		c.warn(v, d, frame, &a)
 		return
 	}
 	c.fanOut(v, d, frame, &a)
 	c.warn(v, d, frame, &a)
-	d.tell(c.from, settled)
+	d.tellSender(v, c.sender, c.from, settled)
 }
 
 // fanOut sends the chat to everybody, or in private-directed mode to whom it
@@ -249,7 +249,7 @@ func (c *chatCommand) warn(v *view, d *draft, frame *wire.ChatFrame, a *audience
 	reason := a.reason()
 	delivered := len(a.live) > 0
 	a = a.bounded()
-	d.tell(c.from, frameItem(&wire.LivenessWarning{
+	d.tellSender(v, c.sender, c.from, frameItem(&wire.LivenessWarning{
 		HubID: v.config.self, TimeUS: v.now, Target: c.sender, MessageTarget: c.chat.Target,
 		MessageID: frame.MsgID, Delivered: delivered, DeadLettered: !delivered,
 		Reason: reason, Matched: a.matched, Stale: a.stale, Passive: a.passive, Wake: a.wake,

@@ -255,7 +255,7 @@ func (c *ackedCommand) remoteRefused(v *view, d *draft, r Refusal) {
 	}
 	seq := d.add(v.now, rec)
 	to := v.ro.byName(chat.Sender)
-	d.tell(to, noteItem(to, seq, refusalFrame(v.config.self, v.now, rec)))
+	d.tellSender(v, chat.Sender, to, noteItem(to, seq, refusalFrame(v.config.self, v.now, rec)))
 }
 
 // outboxRow reads one row of our lane to a peer. What a peer speaks of was sent

@@ -56,7 +56,7 @@ func (v *view) settle(d *draft, p *pendingReceipt, state journal.ReceiptState, r
 	}
 	seq := d.add(v.now, rec)
 	to := v.ro.byName(p.sender)
-	d.tell(to, noteItem(to, seq, receiptFrame(v.config.self, v.now, rec)))
+	d.tellSender(v, p.sender, to, noteItem(to, seq, receiptFrame(v.config.self, v.now, rec)))
 }
 
 // verdict gathers what an immediate receipt states.

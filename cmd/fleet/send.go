@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 
 	"fleetrelay/cmd/fleet/node"
@@ -22,6 +23,9 @@ the journal. An address is a seat here, or SEAT@HUB for a seat of another hub.`,
 		Args: one("one text"),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			r.Text = args[0]
+			if r.ClientMsgID == "" {
+				r.ClientMsgID = ulid.Make().String() // what comes of the message names it
+			}
 			return a.running(ctx, func(c *node.Client) error {
 				sent, err := c.Send(ctx, r)
 				if err != nil {
@@ -41,7 +45,7 @@ the journal. An address is a seat here, or SEAT@HUB for a seat of another hub.`,
 	f := cmd.Flags()
 	f.StringVar(&r.As, "as", "", "the seat that sends")
 	f.StringVar(&r.To, "to", "", "the address")
-	f.StringVar(&r.ClientMsgID, "client-msg-id", "", "your id of this message; repeat it when you send again: the hub delivers both, and the receiver drops the second")
+	f.StringVar(&r.ClientMsgID, "client-msg-id", "", "your id of this message, one is made otherwise; repeat it when you send again: the hub delivers both, and the receiver drops the second")
 	f.BoolVar(&r.Receipt, "receipt", false, "ask for a delivery receipt, which goes to the seat")
 	must(cmd.MarkFlagRequired("as"))
 	must(cmd.MarkFlagRequired("to"))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,6 +75,10 @@ func (a *app) printWatched(line []byte) error {
 	way := "got "
 	if w.Sent {
 		way = "gave"
+	}
+	if kind := text("type"); kind != string(wire.TypeChat) {
+		_, err = fmt.Fprintf(a.out, "%s  %s  %q  %s\n", way, kind, text("payload"), cmp.Or(text("error_code"), text("reason")))
+		return err
 	}
 	_, err = fmt.Fprintf(a.out, "%s  %s > %s  %q  seq %s\n", way, text("sender"), text("target"), text("payload"), text("seq"))
 	return err

@@ -38,7 +38,7 @@ func receiptText(f *Receipt) string {
 	case f.Delivered:
 		return "Reached " + nameList(f.Recipients) + "."
 	case f.RemoteHub != "":
-		return "Waiting for hub " + string(f.RemoteHub) + "; its answer follows as another receipt."
+		return "Held durably for hub " + string(f.RemoteHub) + "; what becomes of it there is not reported here yet."
 	case f.Reason == ReasonNoLiveRecipient:
 		return "No recipient of '" + clip(f.MessageTarget) + "' shows signs of life."
 	}
