@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fleetrelay/hub/wire"
+	"fleetrelay/testenv/crashfs"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -38,21 +39,16 @@ func newVictim(t *testing.T, seed uint64, closed bool, opts func(vfs.FS) Options
 		t.Fatal(err)
 	}
 	if !closed {
-		v.fs = cloneAll(mem)
+		v.fs = crashfs.Killed(mem)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if closed {
-		v.fs = cloneAll(mem)
+		v.fs = crashfs.Killed(mem)
 	}
 	v.list(t, "j")
 	return v
-}
-
-// cloneAll copies a file system as it is, synced or not.
-func cloneAll(fs *vfs.MemFS) *vfs.MemFS {
-	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 }
 
 func (v *victim) list(t *testing.T, dir string) {
@@ -131,7 +127,7 @@ func writeAll(t *testing.T, fs vfs.FS, path string, data []byte) {
 // verdict is what came of one damage; "SILENT" is the one that must not be.
 func (v *victim) verdict(t *testing.T, fs *vfs.MemFS) string {
 	t.Helper()
-	before := cloneAll(fs)
+	before := crashfs.Killed(fs)
 	report, verifyErr := Verify("j", v.opts(fs), nil)
 	sameFiles(t, before, fs)
 	reported := verifyErr != nil || !report.OK()
@@ -189,7 +185,7 @@ func (v *victim) run(t *testing.T, seed uint64, n int, only ...string) (outcomes
 	for i := range n {
 		paths := v.kinds[kinds[i%len(kinds)]]
 		path := paths[rng.IntN(len(paths))]
-		fs := cloneAll(v.fs)
+		fs := crashfs.Killed(v.fs)
 		what := damage(t, fs, path, rng)
 		verdict := v.verdict(t, fs)
 		word, _, _ := strings.Cut(verdict, ":")
