@@ -162,7 +162,8 @@ func (c *chatCommand) accept(v *view, d *draft, dest wire.HubID, laneSeq uint64)
 		ReceiptRequested: c.chat.ReceiptRequested, Dest: string(dest), LaneSeq: laneSeq,
 	}, c.chat.Body, c.chat.Digest)
 	if c.told != nil {
-		d.then(func() { c.told(accepted{seq: seq, msgID: msgID, timeUS: v.now, dest: dest}) })
+		told := accepted{seq: seq, msgID: msgID, timeUS: v.now, dest: dest} // the view is the core's: an effect reads none of it
+		d.then(func() { c.told(told) })
 	}
 	return &wire.ChatFrame{
 		Sender: c.sender, Target: c.chat.Target, HasTarget: c.chat.HasTarget, HubID: v.config.self,

@@ -141,7 +141,8 @@ func (d *draft) quietly(reply chan<- error) {
 
 // refused counts a refusal and lets the operator know, once it is told.
 func (d *draft) refused(v *view, reason wire.Reason, what, who string) {
-	d.then(func() { v.config.refusals.note(reason, what, who) })
+	refusals := v.config.refusals
+	d.then(func() { refusals.note(reason, what, who) })
 }
 
 // reset empties the draft for the next command, keeping its memory.
