@@ -117,6 +117,7 @@ const (
 const (
 	ReasonAlreadyInitialised Reason = "already_initialised"
 	ReasonAlreadyRunning     Reason = "already_running"
+	ReasonDiskFailed         Reason = "disk_failed"
 	ReasonIdentityMissing    Reason = "identity_missing"
 	ReasonInvalidConfig      Reason = "invalid_config"
 	ReasonNotRunning         Reason = "not_running"
@@ -274,6 +275,7 @@ func nodeReasons() []ReasonInfo {
 	return []ReasonInfo{
 		{ReasonAlreadyInitialised, "The folder holds a node already.", "Use fleet serve, or another folder."},
 		{ReasonAlreadyRunning, "A node runs on this folder already.", "Use it, or stop it first."},
+		{ReasonDiskFailed, "A file of the node's folder cannot be written: no space, a read-only file system, or a failing disk.", "Make room or mend the disk the message names, then say it again."},
 		{ReasonIdentityMissing, "The node's folder has no identity, the key by which its peers know it.", "Restore identity/ from a backup; without one the peers must approve a new node, made in another folder."},
 		{ReasonInvalidConfig, "A setting has a value it cannot have.", "Correct the setting the message names."},
 		{ReasonNotRunning, "No node runs on this folder.", "Start it with fleet serve."},
