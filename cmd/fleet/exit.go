@@ -68,7 +68,7 @@ func (a *app) exit(root, cmd *cobra.Command, err error) int {
 	r := node.Explain(err)
 	text := r.Text
 	if r.Err != nil {
-		text += ": " + r.Err.Error()
+		text += ": " + node.Plain(r.Err.Error())
 	}
 	a.tell(refused{Reason: r.Reason, Text: text, Next: forFolder(root, r.Next, a.folderToName())})
 	return exitCode(r.Reason)
@@ -102,7 +102,7 @@ func (a *app) tell(r refused) {
 
 func exitCode(reason wire.Reason) int {
 	switch reason {
-	case wire.ReasonJournalFailed:
+	case wire.ReasonJournalFailed, wire.ReasonDiskFailed:
 		return exitJournal
 	case wire.ReasonJournalRewound, wire.ReasonJournalCorrupt, wire.ReasonJournalNewerFormat, wire.ReasonWrongHub:
 		return exitStore

@@ -21,18 +21,24 @@ func (f *addressFlags) add(cmd *cobra.Command) {
 func (a *app) initCommand() *cobra.Command {
 	var hub string
 	var at addressFlags
+	var points failpointFlag
 	cmd := &cobra.Command{
 		Use:   "init --hub ID",
 		Short: "Make a node: its key, its settings, its journal",
 		Long: `Make a node's folder: identity key and certificate, fleet.yaml, and the journal.
 
 The hub id names this node to every other hub, for good; a domain name you own is a good one.
-When the default ports are in use the next free pair is taken and printed.`,
+When the default ports are in use the next free pair is taken and printed.
+An init that was interrupted is finished by the same command; key and pin stay.`,
 		Example: `  fleet init --hub hub.example.org
   fleet init --hub hub.example.org --agents 127.0.0.1:9000 --links :9001`,
 		Args: nothing,
 		RunE: a.do(func(_ context.Context, cmd *cobra.Command, _ []string) error {
-			made, err := a.makeNode(hub, at, true)
+			hook, err := points.hook()
+			if err != nil {
+				return err
+			}
+			made, err := a.makeNode(node.InitOptions{Hub: hub, Agents: at.agents, Links: at.links, Hook: hook}, at)
 			if err != nil {
 				return err
 			}
@@ -45,22 +51,19 @@ When the default ports are in use the next free pair is taken and printed.`,
 	}
 	cmd.Flags().StringVar(&hub, "hub", "", "this node's hub id, for good")
 	at.add(cmd)
+	points.add(cmd)
 	a.jsonFlag(cmd)
 	return cmd
 }
 
-// makeNode makes the node meant. keep says whether the addresses given go into its settings now.
-func (a *app) makeNode(hub string, at addressFlags, keep bool) (node.Made, error) {
-	dir, err := a.nodeDir()
-	if err != nil {
+// makeNode makes the node meant; at is what the command line says of its addresses, be it kept now or later.
+func (a *app) makeNode(o node.InitOptions, at addressFlags) (node.Made, error) {
+	var err error
+	if o.Dir, err = a.nodeDir(); err != nil {
 		return node.Made{}, err
 	}
-	if hub == "" && !node.Initialised(dir) {
-		return node.Made{}, usage("a node needs a hub id, for good: --hub %s, for example", node.ProposeHubID())
-	}
-	o := node.InitOptions{Dir: dir, Hub: hub}
-	if keep {
-		o.Agents, o.Links = at.agents, at.links
+	if o.Hub == "" && !node.Initialised(o.Dir) {
+		return node.Made{}, usage("a node needs a hub id, for good: --hub %s, for example", node.HubIDFor(o.Dir))
 	}
 	made, err := node.Init(o)
 	if err == nil && at == (addressFlags{}) && (made.Agents != node.DefaultAgents || made.Links != node.DefaultLinks) {

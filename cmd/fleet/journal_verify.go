@@ -49,7 +49,7 @@ func writeReport(w io.Writer, r journal.Report) error {
 	t.row("bodies", fmt.Sprintf("%d (%s), %d purged", r.Bodies, bytesText(r.BodyBytes), r.Purged))
 	t.row("chain", r.HeadChain)
 	for _, p := range r.Problems {
-		t.row("damaged", fmt.Sprintf("%s: %s: %s", p.Range, p.Reason, p.Text))
+		t.row("damaged", fmt.Sprintf("%s: %s: %s", p.Range, p.Reason, node.Plain(p.Text)))
 	}
 	if r.More > 0 {
 		t.row("damaged", fmt.Sprintf("and %d more ranges", r.More))

@@ -19,17 +19,33 @@ import (
 type serveFlags struct {
 	at        addressFlags
 	fault     string
-	failpoint string
+	failpoint failpointFlag
+}
+
+// failpointFlag is a list of fail-points at which the command dies or fails.
+type failpointFlag struct{ list string }
+
+const failpointName = "testing__failpoint"
+
+func (f *failpointFlag) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.list, failpointName, "", "die at a named point")
+	cmd.Flags().Lookup(failpointName).Hidden = true
+}
+
+func (f failpointFlag) hook() (func(point string) error, error) {
+	points, err := failpoint.Parse(f.list, slices.Concat(journal.Points(), certs.Points(), node.Points()))
+	if err != nil {
+		return nil, usage("--%s: %v", failpointName, err)
+	}
+	return failpoint.New(points, nil).Hit, nil
 }
 
 func (f *serveFlags) add(a *app, cmd *cobra.Command) {
 	f.at.add(cmd)
 	a.jsonFlag(cmd)
 	cmd.Flags().StringVar(&f.fault, "testing__fault", "", "plant a fault that the checks must find")
-	cmd.Flags().StringVar(&f.failpoint, "testing__failpoint", "", "die at a named point")
-	for _, name := range []string{"testing__fault", "testing__failpoint"} {
-		cmd.Flags().Lookup(name).Hidden = true
-	}
+	cmd.Flags().Lookup("testing__fault").Hidden = true
+	f.failpoint.add(cmd)
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -61,18 +77,16 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	}
 	o.LogTo = func(c node.Log) *slog.Logger { return node.NewLogger(a.err, c) }
 	o.Fault = f.fault
-	points, err := failpoint.Parse(f.failpoint, slices.Concat(journal.Points(), certs.Points()))
-	if err != nil {
-		return usage("--testing__failpoint: %v", err)
+	if o.Hook, err = f.failpoint.hook(); err != nil {
+		return err
 	}
-	o.Hook = failpoint.New(points, nil).Hit
 	n, err := node.Open(o)
 	if err != nil {
 		return err
 	}
 	return n.Serve(ctx, func(s node.Status) {
 		// Only now: a start that is refused leaves the settings as they were.
-		if err := node.KeepAddresses(o.Dir, f.at.agents, f.at.links); err != nil {
+		if err := node.KeepAddresses(o.Dir, f.at.agents, f.at.links, o.Hook); err != nil {
 			a.say("fleet: the addresses could not be kept in %s: %v\n", node.ConfigFile, err)
 		}
 		if s.Exposed() {

@@ -24,7 +24,7 @@ func (a *app) upCommand() *cobra.Command {
 			}
 			if !node.Initialised(dir) {
 				// Addresses given here are kept once they are bound, not before.
-				if _, err := a.makeNode(hub, f.at, false); err != nil {
+				if _, err := a.makeNode(node.InitOptions{Hub: hub}, f.at); err != nil {
 					return err
 				}
 				return a.serve(ctx, f)

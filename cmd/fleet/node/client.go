@@ -33,6 +33,9 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 		return c, err
 	}
 	n, err := Open(o)
+	if ReasonOf(err) == wire.ReasonAlreadyRunning {
+		return Running(ctx, o.Dir) // it was about to serve
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -91,6 +91,9 @@ func LoadConfig(dir string, environ []string, overrides map[string]any) (Config,
 	if err != nil {
 		return Config{}, nil, err
 	}
+	if unfinished(dir, string(text)) {
+		return Config{}, nil, noNode(dir)
+	}
 	return parseConfig(dir, text, environ, overrides)
 }
 

@@ -40,19 +40,43 @@ links: %s
 # log: {level: info, format: auto}   # debug info warn error; auto text json
 `
 
-// writeConfig makes fleet.yaml; it must not exist yet.
-func writeConfig(dir, hub, agents, links string) error {
-	f, err := os.OpenFile(filepath.Join(dir, ConfigFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
+// writeConfig makes fleet.yaml, or replaces what a crash left of it.
+func writeConfig(dir, hub, agents, links string, hook func(string) error) error {
+	return replaceConfig(dir, fmt.Sprintf(configText, yamlString(hub), yamlString(agents), yamlString(links)), hook)
+}
+
+// unfinished says whether the text of a settings file is what a crash or a full disk left of the file that init
+// writes: nothing, or its beginning without usable settings. Nobody's own settings are in such a text.
+func unfinished(dir, text string) bool {
+	if !cutShort(text) {
+		return false
 	}
-	if _, err := fmt.Fprintf(f, configText, yamlString(hub), yamlString(agents), yamlString(links)); err != nil {
-		return fmt.Errorf("%w (and closing it: %v)", err, f.Close())
+	_, _, err := parseConfig(dir, []byte(text), nil, nil)
+	return err != nil
+}
+
+// cutShort says whether text ends before the last setting that init writes. A file system may fill with zeros what
+// never reached the disk.
+func cutShort(text string) bool {
+	written := len(text)
+	text = strings.TrimRight(text, "\x00")
+	zeros := len(text) < written
+	if strings.TrimSpace(text) == "" {
+		return true
 	}
-	if err := f.Sync(); err != nil {
-		return fmt.Errorf("%w (and closing it: %v)", err, f.Close())
+	parts := strings.Split(configText, "%s")
+	for _, part := range parts[:len(parts)-1] {
+		if strings.HasPrefix(part, text) {
+			return true
+		}
+		rest, same := strings.CutPrefix(text, part)
+		value := strings.IndexByte(rest, '\n')
+		if !same || value < 0 {
+			return same
+		}
+		text = rest[value:]
 	}
-	return f.Close()
+	return zeros && strings.HasPrefix(parts[len(parts)-1], text)
 }
 
 // yamlString quotes for YAML; a leading colon as in ":8877" and a hub id of digits would not stay text otherwise.
@@ -60,10 +84,9 @@ func yamlString(s string) string { return "'" + strings.ReplaceAll(s, "'", "''")
 
 // KeepAddresses writes the listeners' addresses given on the command line into fleet.yaml, leaving every other
 // line and comment as it is. Empty addresses change nothing. A file in which that cannot be done by a line is refused
-// with invalid_config and stays as it is.
-func KeepAddresses(dir, agents, links string) error {
-	path := filepath.Join(dir, ConfigFile)
-	old, err := os.ReadFile(path)
+// with invalid_config and stays as it is. hook, which may be nil, is called at every one of Points.
+func KeepAddresses(dir, agents, links string, hook func(point string) error) error {
+	old, err := os.ReadFile(filepath.Join(dir, ConfigFile))
 	if err != nil {
 		return err
 	}
@@ -71,12 +94,7 @@ func KeepAddresses(dir, agents, links string) error {
 	if err != nil || text == string(old) {
 		return err
 	}
-	// A new file and a rename: a crash leaves the old settings or the new ones.
-	temp := path + ".new"
-	if err := os.WriteFile(temp, []byte(text), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(temp, path)
+	return replaceConfig(dir, text, hook)
 }
 
 // keep puts the addresses into the text of a settings file. The text may be laid out in a way that a line changes more

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 
 	"fleetrelay/certs"
 	"fleetrelay/federation"
@@ -36,24 +39,56 @@ func Explain(err error) *Refusal {
 	return fill(explainFiles(err))
 }
 
-// openError is Explain for a store that could not be opened: one that belongs to another user has not failed.
-func openError(err error) *Refusal {
-	if _, told := errors.AsType[*Refusal](err); !told && errors.Is(err, fs.ErrPermission) {
-		return fill(explainFiles(err))
+// openError is Explain for a folder that could not be opened or made: a store that belongs to another user has not
+// failed, and one on a full or read-only disk has written nothing yet.
+func openError(dir string, err error) *Refusal {
+	if _, told := errors.AsType[*Refusal](err); !told {
+		if r := fileRefusal(dir, err); r != nil {
+			return r
+		}
 	}
 	return Explain(err)
+}
+
+// fileRefusal gives the reasons of errors by which a system refuses a file, nil for any other. dir is named where the
+// error names no path.
+func fileRefusal(dir string, err error) *Refusal {
+	path := dir
+	if e, ok := errors.AsType[*fs.PathError](err); ok && filepath.IsAbs(e.Path) {
+		path = e.Path
+	} else if e, ok := errors.AsType[*os.LinkError](err); ok {
+		path = e.New
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return denied(path)
+	}
+	errno, _ := errors.AsType[syscall.Errno](err)
+	next := ""
+	switch errno {
+	case syscall.ENOSPC:
+		next = "make room on the disk of " + dir + ", then say it again"
+	case syscall.EDQUOT:
+		next = "make room within the quota for " + dir + ", then say it again"
+	case syscall.EROFS:
+		next = "mount the file system of " + dir + " writable, or choose another --dir"
+	case syscall.EIO:
+		next = "look for errors of the disk in the system's log, then say it again"
+	default:
+		return nil
+	}
+	return &Refusal{Reason: wire.ReasonDiskFailed, Text: path + " cannot be written: " + errno.Error(), Next: next}
 }
 
 // explainFiles gives the reasons of errors that come from files and the end of a wait.
 func explainFiles(err error) *Refusal {
 	r := &Refusal{Reason: wire.ReasonInternalError, Err: err}
+	_, named := errors.AsType[*fs.PathError](err)
 	switch {
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission) && !named:
 		r.Reason = wire.ReasonPermissionDenied
 		r.Text = "user " + ProcessUser() + " may not open part of the node's folder"
-		if pe, ok := errors.AsType[*fs.PathError](err); ok {
-			r = denied(pe.Path)
-		}
+	case fileRefusal("", err) != nil:
+		return fileRefusal("the node's folder", err)
 	case errors.Is(err, certs.ErrMissing), errors.Is(err, fs.ErrNotExist):
 		r.Reason = wire.ReasonStoreMissing
 		r.Text = "part of the node's folder is missing"

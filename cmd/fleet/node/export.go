@@ -76,9 +76,9 @@ func OpenStopped(dir string) (*journal.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := journal.Open(JournalDir(dir), journal.Options{HubID: cfg.Hub, ReadOnly: true})
+	store, err := openStore(dir, journal.Options{HubID: cfg.Hub, ReadOnly: true})
 	if err != nil {
-		return nil, openError(err)
+		return nil, openError(dir, err)
 	}
 	return store, nil
 }
@@ -89,9 +89,11 @@ func Verify(ctx context.Context, dir string) (journal.Report, error) {
 	if err != nil {
 		return journal.Report{}, err
 	}
-	report, err := journal.Verify(JournalDir(dir), journal.Options{HubID: cfg.Hub}, nil)
+	report, err := onceUnlocked(dir, func() (journal.Report, error) {
+		return journal.Verify(JournalDir(dir), journal.Options{HubID: cfg.Hub}, nil)
+	})
 	if err != nil {
-		return report, alreadyRunning(dir, openError(err))
+		return report, alreadyRunning(dir, openError(dir, err))
 	}
 	return report, ctx.Err()
 }

@@ -16,21 +16,32 @@ import (
 // identityDir is where a node's folder keeps its key.
 const identityDir = "identity"
 
-// noNode is the refusal for a folder without fleet.yaml: what is there decides what helps.
+// noNode is the refusal for a folder without a whole fleet.yaml: what is there decides what helps.
 func noNode(dir string) error {
 	if err := checkFolder(dir); err != nil {
 		return err
+	}
+	reason, text := wire.ReasonStoreMissing, ConfigFile+" is missing from "+dir
+	if _, err := os.Stat(filepath.Join(dir, ConfigFile)); err == nil {
+		reason, text = wire.ReasonInvalidConfig, filepath.Join(dir, ConfigFile)+" is empty or cut short: its writing was interrupted, or the disk was full"
 	}
 	_, jerr := os.Stat(JournalDir(dir))
 	id, err := certs.Load(dir)
 	switch {
 	case err == nil && jerr == nil:
 		return &Refusal{
-			Reason: wire.ReasonStoreMissing, Text: fmt.Sprintf("%s is missing from %s; the identity of hub %s and the journal are there", ConfigFile, dir, id.HubID()),
+			Reason: reason, Text: fmt.Sprintf("%s; the identity of hub %s and the journal are there", text, id.HubID()),
 			Next: "fleet init --hub " + id.HubID() + ", which puts it back and keeps the key, the pin and the journal",
+		}
+	case err == nil:
+		return &Refusal{
+			Reason: reason, Text: fmt.Sprintf("%s; of the node only the identity of hub %s is there", text, id.HubID()),
+			Next: "fleet init --hub " + id.HubID() + ", which finishes it and keeps the key and the pin, if it never served; else restore the folder from a backup",
 		}
 	case jerr == nil:
 		return lostIdentity(dir)
+	case reason == wire.ReasonInvalidConfig:
+		return &Refusal{Reason: reason, Text: text, Next: "fleet init --hub ID, which makes the node"}
 	}
 	return &Refusal{Reason: wire.ReasonStoreMissing, Text: "there is no node in " + dir, Next: "fleet init --hub ID"}
 }
@@ -65,6 +76,13 @@ func checkFolder(dir string) error {
 // denied is the refusal for a path of a node that belongs to somebody else.
 func denied(path string) *Refusal {
 	owner := ownerOf(path)
+	if owner == ProcessUser() {
+		at := existing(path)
+		return &Refusal{
+			Reason: wire.ReasonPermissionDenied, Text: fmt.Sprintf("%s may not be read or written, though it belongs to this user, %s: the mode of %s forbids it", path, owner, at),
+			Next: "chmod u+rwX " + at + ", then say it again",
+		}
+	}
 	next := "run the command as the user whose node it is"
 	if owner != "" {
 		next = "run the command as " + owner
@@ -72,6 +90,16 @@ func denied(path string) *Refusal {
 	return &Refusal{
 		Reason: wire.ReasonPermissionDenied, Text: fmt.Sprintf("user %s may not open %s, which belongs to %s", ProcessUser(), path, cmp.Or(owner, "another user")),
 		Next: next,
+	}
+}
+
+// existing is the path, or the nearest folder above it that can be looked at.
+func existing(path string) string {
+	for {
+		if _, err := os.Stat(path); err == nil || filepath.Dir(path) == path {
+			return path
+		}
+		path = filepath.Dir(path)
 	}
 }
 
@@ -94,7 +122,7 @@ func checkIdentity(dir, hub string, id *certs.Identity) error {
 	if id.HubID() == hub {
 		return nil
 	}
-	store, err := journal.Open(JournalDir(dir), journal.Options{HubID: hub, ReadOnly: true})
+	store, err := openStore(dir, journal.Options{HubID: hub, ReadOnly: true})
 	if err != nil {
 		return wrongHub(dir, hub, id.HubID())
 	}

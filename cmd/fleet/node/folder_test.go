@@ -1,9 +1,11 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,16 +16,43 @@ import (
 
 // TestPermissionDenied: what belongs to another user is neither damaged nor unexplained, and the path is named.
 func TestPermissionDenied(t *testing.T) {
-	dir := t.TempDir()
-	closed := &fs.PathError{Op: "open", Path: dir, Err: syscall.EACCES}
-	for name, err := range map[string]error{
-		"file":  fmt.Errorf("load: %w", closed),
-		"store": &journal.Error{Reason: wire.ReasonJournalFailed, Err: closed},
-	} {
-		r := openError(err)
-		if r.Reason != wire.ReasonPermissionDenied || !strings.Contains(r.Text, dir) || !strings.HasPrefix(r.Next, "run the command as ") {
-			t.Errorf("%s: %+v", name, r)
+	own, other := t.TempDir(), "/"
+	if os.Getuid() == 0 {
+		other = t.TempDir()
+		if err := os.Chown(other, 1, 1); err != nil {
+			t.Fatal(err)
 		}
+	}
+	for path, next := range map[string]string{own: "chmod u+rwX " + own + ", ", other: "run the command as "} {
+		closed := &fs.PathError{Op: "open", Path: path, Err: syscall.EACCES}
+		for name, err := range map[string]error{
+			"file":  fmt.Errorf("load: %w", closed),
+			"store": &journal.Error{Reason: wire.ReasonJournalFailed, Err: closed},
+		} {
+			r := openError(path, err)
+			if r.Reason != wire.ReasonPermissionDenied || !strings.Contains(r.Text, path) || !strings.HasPrefix(r.Next, next) {
+				t.Errorf("%s: %+v", name, r)
+			}
+		}
+	}
+}
+
+// TestPlain: what the storage engine's errors carry for programs is not shown to people.
+func TestPlain(t *testing.T) {
+	for text, want := range map[string]string{
+		"block is damaged\n<corruption detail carrier>": "block is damaged",
+		"one\ntwo\n": "one; two",
+		"read: bad\nbad\n<corruption detail carrier>": "read: bad",
+		"plain": "plain",
+		"":      "",
+	} {
+		if got := Plain(text); got != want {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+	r := &Refusal{Reason: wire.ReasonJournalCorrupt, Text: "the journal does not verify", Err: errors.New("block is damaged\n<corruption detail carrier>")}
+	if got := r.Error(); got != "journal_corrupt: the journal does not verify: block is damaged" {
+		t.Error(got)
 	}
 }
 

@@ -3,7 +3,6 @@ package node
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +19,7 @@ type InitOptions struct {
 	Agents string
 	Links  string
 	Now    func() time.Time         // nil: time.Now
-	Hook   func(point string) error // fail-points of the key file and the journal; nil: none
+	Hook   func(point string) error // fail-points of the key file, the journal and the settings; nil: none
 }
 
 // Made is what Init made.
@@ -46,37 +45,41 @@ func Init(o InitOptions) (Made, error) {
 		return Made{}, err
 	}
 	if Initialised(o.Dir) {
-		return Made{}, &Refusal{
-			Reason: wire.ReasonAlreadyInitialised, Text: o.Dir + " already holds a node",
-			Next: "fleet serve, or choose another --dir",
-		}
+		return Made{}, alreadyInitialised(o.Dir)
 	}
 	if err := o.addresses(); err != nil {
 		return Made{}, err
 	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		if errors.Is(err, fs.ErrPermission) {
-			return Made{}, denied(o.Dir)
+	if err := makeFolder(o.Dir); err != nil {
+		if r := fileRefusal(o.Dir, err); r != nil {
+			return Made{}, r
 		}
 		return Made{}, &Refusal{Reason: wire.ReasonInvalidConfig, Text: "the folder cannot be made", Next: "choose another --dir", Err: err}
 	}
 	id, err := identity(o)
 	if err != nil {
-		return Made{}, Explain(err)
+		return Made{}, openError(o.Dir, err)
 	}
-	if err := makeJournal(o, id); err != nil {
-		return Made{}, Explain(err)
-	}
-	if err := writeConfig(o.Dir, o.Hub, o.Agents, o.Links); err != nil {
-		return Made{}, &Refusal{Reason: wire.ReasonInvalidConfig, Text: ConfigFile + " cannot be written", Next: "check the folder and its disk", Err: err}
+	if err := finish(o, id); err != nil {
+		return Made{}, alreadyRunning(o.Dir, openError(o.Dir, err))
 	}
 	return Made{Dir: o.Dir, Hub: o.Hub, Pin: id.Pin().String(), Agents: o.Agents, Links: o.Links}, nil
 }
 
-// Initialised says whether dir holds a finished node.
+// Initialised says whether dir holds a finished node. A settings file that a crash cut short finishes none.
 func Initialised(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, ConfigFile))
-	return err == nil
+	path := filepath.Join(dir, ConfigFile)
+	if _, err := os.Stat(path); err != nil {
+		return false
+	}
+	text, err := os.ReadFile(path)
+	return err != nil || !unfinished(dir, string(text))
+}
+
+func alreadyInitialised(dir string) error {
+	return &Refusal{
+		Reason: wire.ReasonAlreadyInitialised, Text: dir + " already holds a node", Next: "fleet serve, or choose another --dir",
+	}
 }
 
 // addresses fills in what was not given and checks what was.
@@ -117,18 +120,33 @@ func identity(o InitOptions) (*certs.Identity, error) {
 		return nil, err
 	}
 	if id.HubID() != o.Hub {
-		return nil, wrongHub(o.Dir, o.Hub, id.HubID())
+		return nil, &Refusal{
+			Reason: wire.ReasonWrongHub, Text: fmt.Sprintf("%s belongs to hub %s, not to %s", o.Dir, id.HubID(), o.Hub),
+			Next: "give the right --dir, or: fleet init --hub " + id.HubID(),
+		}
 	}
 	return id, nil
 }
 
-// makeJournal opens the node once, which writes the journal's first events.
-func makeJournal(o InitOptions, id *certs.Identity) error {
+// finish opens the node once, which writes the journal's first events, and writes the settings while nobody else can:
+// another Init may have come first.
+func finish(o InitOptions, id *certs.Identity) error {
 	n, err := open(Options{Dir: o.Dir, Now: o.Now, Hook: o.Hook}, Config{Hub: o.Hub, Agents: o.Agents, Links: o.Links}, id)
 	if err != nil {
 		return err
 	}
-	return n.Close()
+	if Initialised(o.Dir) {
+		return joinClose(alreadyInitialised(o.Dir), n.Close())
+	}
+	return joinClose(writeConfig(o.Dir, o.Hub, o.Agents, o.Links, o.Hook), n.Close())
+}
+
+// HubIDFor proposes the hub id of a node in dir: that of the identity an interrupted Init left, else ProposeHubID.
+func HubIDFor(dir string) string {
+	if id, err := certs.Load(dir); err == nil {
+		return id.HubID()
+	}
+	return ProposeHubID()
 }
 
 // ProposeHubID makes a domain-shaped hub id of the machine's name.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -75,7 +76,7 @@ func Open(o Options) (*Node, error) {
 	}
 	n, err := open(o, cfg, id)
 	if err != nil {
-		return nil, alreadyRunning(o.Dir, openError(err))
+		return nil, alreadyRunning(o.Dir, openError(o.Dir, err))
 	}
 	for _, name := range strange {
 		n.log.Warn("this variable names no setting", "name", name)
@@ -101,7 +102,7 @@ func open(o Options, cfg Config, id *certs.Identity) (*Node, error) {
 }
 
 func (n *Node) openCore() error {
-	store, err := journal.Open(JournalDir(n.dir), journal.Options{HubID: n.cfg.Hub, Hook: n.o.Hook, Listener: n.storeEvent})
+	store, err := openStore(n.dir, journal.Options{HubID: n.cfg.Hub, Hook: n.o.Hook, Listener: n.storeEvent})
 	if err != nil {
 		return err
 	}
@@ -127,19 +128,13 @@ func alreadyRunning(dir string, r *Refusal) error {
 	if r.Reason != wire.ReasonStoreLocked {
 		return r
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), readHeader)
-	defer cancel()
-	c, err := dialAdmin(ctx, dir)
-	if err != nil {
+	if !serves(dir) {
 		return &Refusal{
 			Reason: wire.ReasonStoreLocked, Text: "another fleet process has the journal in " + dir + " open: a node that starts or stops, or a command",
 			Next: "try again in a moment; if it stays so, end that process",
 		}
 	}
-	return &Refusal{
-		Reason: wire.ReasonAlreadyRunning, Text: "a node runs in " + dir, Next: "fleet status, or stop it first",
-		Err: c.Close(),
-	}
+	return &Refusal{Reason: wire.ReasonAlreadyRunning, Text: "a node runs in " + dir, Next: "fleet status, or stop it first"}
 }
 
 // JournalDir is where a node's folder keeps its journal.
@@ -161,7 +156,7 @@ func (n *Node) storeEvent(ev journal.StoreEvent) {
 	case journal.EventFailed:
 		n.log.Error("the store failed", "reason", wire.ReasonJournalFailed, "error", ev.Err)
 	case journal.EventCorruption:
-		n.log.Error("damaged data found", "reason", wire.ReasonJournalCorrupt, "error", ev.Err)
+		n.log.Error("damaged data found", "reason", wire.ReasonJournalCorrupt, "error", Plain(fmt.Sprint(ev.Err)))
 	case journal.EventStallBegin, journal.EventStallEnd, journal.EventLowDisk:
 		n.log.Warn("store", "event", ev.Text)
 	}

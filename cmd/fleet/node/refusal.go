@@ -3,6 +3,8 @@ package node
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"fleetrelay/hub/wire"
 )
@@ -17,13 +19,30 @@ type Refusal struct {
 
 func (r *Refusal) Error() string {
 	if r.Err != nil {
-		return fmt.Sprintf("%s: %s: %v", r.Reason, r.Text, r.Err)
+		return fmt.Sprintf("%s: %s: %s", r.Reason, r.Text, Plain(r.Err.Error()))
 	}
 	return fmt.Sprintf("%s: %s", r.Reason, r.Text)
 }
 
 // Unwrap returns the cause.
 func (r *Refusal) Unwrap() error { return r.Err }
+
+// carrier is what the storage engine adds, as a line of its own, to the text of an error about damaged data. It carries
+// details for programs and says nothing to people.
+const carrier = "<corruption detail carrier>"
+
+// Plain is a text of the storage engine on one line, as it is shown to people; what a line repeats is left out.
+func Plain(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		said := slices.ContainsFunc(lines, func(earlier string) bool { return strings.HasSuffix(earlier, line) })
+		if line != "" && line != carrier && !said {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
+}
 
 // ReasonOf returns the reason word of an error, or "" when it has none.
 func ReasonOf(err error) wire.Reason {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -61,8 +60,8 @@ func (n *Node) listen() (*serving, error) {
 		return nil, joinClose(n.listenError("links", n.cfg.Links, err), s.agents.Close())
 	}
 	if s.admin, err = listenAdmin(n.dir); err != nil {
-		if errors.Is(err, fs.ErrPermission) {
-			err = denied(n.dir)
+		if r := fileRefusal(n.dir, err); r != nil {
+			err = r
 		} else {
 			err = &Refusal{Reason: wire.ReasonInvalidConfig, Text: "the admin socket cannot be made in " + n.dir, Next: "check who owns the folder", Err: err}
 		}
