@@ -230,7 +230,7 @@ func linkReasons() []ReasonInfo {
 		{ReasonLinkReplaced, "The peer restarted and opened a newer link.", "Nothing to do."},
 		{ReasonMalformedOrigin, "A record's origin block cannot be read.", "Update the older side; this is a fault of the peer's program."},
 		{ReasonNoCertificate, "The other side showed no certificate.", "Check that the endpoint is a Fleet node's link port."},
-		{ReasonPinMismatch, "The peer's key is not one that was approved for its hub id.", "Compare fingerprints with the peer's administrator before approving a new key."},
+		{ReasonPinMismatch, "The peer's key is not one that was approved for its hub id.", "Compare pins with the peer's administrator; the right one is set by fleet peer add --replace."},
 		{ReasonRelayPending, "The message has not left this node yet.", "Look at the peer's link with fleet peer show."},
 		{ReasonRelayVersion, "The two nodes have no relay version in common.", "Update the older node."},
 		{ReasonRewound, "The peer has seen more of our lane than our journal holds: the journal was rolled back.", "Keep the folder and restore the newer journal; the side that was rolled back has to."},
