@@ -38,6 +38,9 @@ func TestScripts(t *testing.T) {
 			"linked": func(ts *testscript.TestScript, _ bool, args []string) {
 				await(ts, args[0], func(s node.Status) bool { return len(s.Peers) == 1 && s.Peers[0].Link == string(relay.Up) })
 			},
+			"unwatched": func(ts *testscript.TestScript, _ bool, args []string) {
+				await(ts, args[0], func(s node.Status) bool { return s.Watchers == 0 })
+			},
 			"watching": func(ts *testscript.TestScript, _ bool, args []string) {
 				await(ts, args[0], func(s node.Status) bool { return s.Watchers > 0 })
 			},
