@@ -63,6 +63,7 @@ func ExampleDial() {
 		got := make(chan struct{})
 		recipient, err := client.Dial(ctx, client.Options{
 			URL: url, Name: "proj/other", Mailbox: true, SinceHub: cursor.HubID, SinceSeq: cursor.Seq,
+			Takeover: true, // the hub may not have noticed yet that the connection before has ended
 			OnEvent: func(ev client.Event) {
 				if chat, ok := ev.(client.Chat); ok {
 					fmt.Println(chat.Sender, string(chat.Payload), chat.Replayed)
