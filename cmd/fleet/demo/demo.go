@@ -155,15 +155,27 @@ func (r *run) agentsJoin(ctx context.Context) error {
 // clients is the folder of the agents' logs.
 func (r *run) clients() string { return filepath.Join(r.dir, "clients") }
 
-// talk plays the captured conversation, each line after the one before it arrived.
+// talk plays two conversations, each line after the one before it arrived: one of people's agents, and what clients of
+// the public hub said while its wire was captured.
 func (r *run) talk(ctx context.Context) error {
 	r.t.head("A conversation across.")
 	lines, err := conversation()
 	if err != nil {
 		return err
 	}
+	if err := r.play(ctx, "talk", lines); err != nil {
+		return err
+	}
+	r.t.head("Captured conversations of public clients, played across.")
+	if lines, err = captured(); err != nil {
+		return err
+	}
+	return r.play(ctx, "captured", lines)
+}
+
+func (r *run) play(ctx context.Context, name string, lines []line) error {
 	for i, l := range lines {
-		if err := r.say(ctx, fmt.Sprintf("talk-%d", i), l); err != nil {
+		if err := r.say(ctx, fmt.Sprintf("%s-%d", name, i), l); err != nil {
 			return err
 		}
 	}
@@ -184,6 +196,7 @@ func (r *run) say(ctx context.Context, id string, l line) error {
 		}
 		m.Extra = extra.Members
 	}
+	m.Extra = append(m.Extra, l.own...)
 	begun := time.Now()
 	if err := from.send(ctx, m); err != nil {
 		return err

@@ -25,6 +25,21 @@ func TestConversationIsWhole(t *testing.T) {
 	}
 }
 
+func TestCapturedLinesHaveParts(t *testing.T) {
+	lines, err := captured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lines {
+		if l.From == "" || l.To == "" || l.From == l.To || l.Text == "" {
+			t.Errorf("a line without its parts: %+v", l)
+		}
+	}
+	if len(lines) < 12 {
+		t.Errorf("%d lines", len(lines))
+	}
+}
+
 // TestResult: everything the checker can find wrong makes the result not OK, each alone.
 func TestResult(t *testing.T) {
 	good := func() *checker.Report {

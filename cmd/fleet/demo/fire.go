@@ -14,6 +14,9 @@ var errNotYet = errors.New("not yet")
 // probes is how many pairs of agents exchange traffic.
 const probes = 4
 
+// inFlight is how many messages are on their way, at least, when a node is killed.
+const inFlight = 3
+
 // underFire kills each node in turn while messages go both ways.
 func (r *run) underFire(ctx context.Context) error {
 	r.t.head("Traffic both ways, and SIGKILLs in the middle of it.")
@@ -61,7 +64,13 @@ func (r *run) flow(ctx context.Context, t *traffic) {
 // kill ends one node in mid-traffic, lets the other one accept for it meanwhile, and starts it again.
 func (r *run) kill(ctx context.Context, t *traffic, victim, survivor *cluster.Node) error {
 	r.flow(ctx, t)
-	got, sent := t.got(), t.sent()
+	got, sent := 0, 0
+	r.wait(ctx, "messages in flight", func(context.Context) error {
+		if got, sent = t.got(), t.sent(); sent-got < inFlight {
+			return errNotYet
+		}
+		return nil
+	})
 	if err := victim.Proc.Kill(); err != nil {
 		return err
 	}
