@@ -101,7 +101,7 @@ func (c *bindCommand) decide(v *view, d *draft) {
 		d.tell(c.s, v.welcome(v.ro.sockets))
 	}
 	d.tell(c.s, v.storedNotes(c.s, c.name, d.next-1))
-	if old != nil {
+	if held(old) {
 		d.closeAfter(old, wire.ReasonSuperseded)
 	} else {
 		v.announceJoin(d, c.s, c.name)
@@ -152,9 +152,13 @@ func (c *bindCommand) authenticate(v *view) (tokenID string, denied wire.Reason)
 	return t.id, ""
 }
 
+// held says whether a session keeps its name from others: one that was told to go
+// does not, though its socket may take a moment to end.
+func held(s *session) bool { return s != nil && !s.ended }
+
 // takeName refuses a held name, or takes it over within the limits.
 func (c *bindCommand) takeName(v *view, d *draft) bool {
-	if v.ro.byName(c.name) == nil {
+	if !held(v.ro.byName(c.name)) {
 		return true
 	}
 	if !c.hb.Takeover {
