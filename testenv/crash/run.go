@@ -81,7 +81,7 @@ func Run(ctx context.Context, o Options) (res *Result, err error) {
 		return nil, fmt.Errorf("set up: %w", err)
 	}
 	sending := time.Now()
-	if err := r.traffic(ctx); err != nil {
+	if err := r.trafficOrStall(ctx); err != nil {
 		return nil, fmt.Errorf("traffic: %w", err)
 	}
 	perS := float64(r.total.accepted.Load()) / time.Since(sending).Seconds()
@@ -161,6 +161,33 @@ func (r *run) expected() (n int64) {
 		n += int64(perSender(r.share(i)))
 	}
 	return n
+}
+
+// faultPatience bounds the traffic of a run with a planted fault: a node that forgets what it told gives numbers twice, and
+// a sender may then wait for ever. What was told until then is judged.
+const faultPatience = time.Minute
+
+// trafficOrStall is traffic; with a planted fault a stall ends it, and nodes that were down are started again.
+func (r *run) trafficOrStall(ctx context.Context) error {
+	if r.o.Fault == "" {
+		return r.traffic(ctx)
+	}
+	bounded, cancel := context.WithTimeout(ctx, faultPatience)
+	defer cancel()
+	err := r.traffic(bounded)
+	if err == nil || bounded.Err() == nil || ctx.Err() != nil {
+		return err
+	}
+	for _, n := range r.nodes {
+		select {
+		case <-n.Proc.Done():
+			if err := n.Start(ctx); err != nil {
+				return err
+			}
+		default:
+		}
+	}
+	return nil
 }
 
 // traffic sends everything while nodes are killed.
