@@ -165,14 +165,17 @@ func (r *run) expected() (n int64) {
 
 // faultPatience bounds the traffic of a run with a planted fault: a node that forgets what it told gives numbers twice, and
 // a sender may then wait for ever. What was told until then is judged.
-const faultPatience = time.Minute
+const faultPatience = 15 * time.Second
+
+// perMessage is added to it for each message.
+const perMessage = 4 * time.Millisecond
 
 // trafficOrStall is traffic; with a planted fault a stall ends it, and nodes that were down are started again.
 func (r *run) trafficOrStall(ctx context.Context) error {
 	if r.o.Fault == "" {
 		return r.traffic(ctx)
 	}
-	bounded, cancel := context.WithTimeout(ctx, faultPatience)
+	bounded, cancel := context.WithTimeout(ctx, faultPatience+time.Duration(r.o.Messages)*perMessage)
 	defer cancel()
 	err := r.traffic(bounded)
 	if err == nil || bounded.Err() == nil || ctx.Err() != nil {
