@@ -122,14 +122,14 @@ func (n *Node) run(ctx context.Context, s *serving, ready func(Status)) error {
 		})
 	}
 	begin("agents", func() error { return agents.Serve(s.agents) })
+	begin("admin", func() error { return admin.Serve(s.admin) })
 	begin("links", func() error { return s.relay.Run(ctx) })
 	begin("patrol", func() error { s.patrol.Run(ctx); return nil })
 	n.log.Info("ready", "hub", n.cfg.Hub, "agents", s.agents.Addr().String(), "links", s.links.LocalAddr().String())
-	if st, err := n.Status(ctx); err == nil && ready != nil {
+	// An early interrupt must not skip ready: what it keeps is of the start, not of the run.
+	if st, err := n.Status(context.WithoutCancel(ctx)); err == nil && ready != nil {
 		ready(st)
 	}
-	// Only now: whoever asks the admin socket finds a node whose ready has run. Until then its callers wait.
-	begin("admin", func() error { return admin.Serve(s.admin) })
 
 	var failed error
 	select {
