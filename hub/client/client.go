@@ -58,9 +58,12 @@ type Client struct {
 
 type idKey struct{ sender, id string }
 
+// seqKey names one accepted chat. The sender and its id stand beside the number, because a hub whose journal was put back
+// gives numbers twice: what is new under an old number is not a repeat.
 type seqKey struct {
 	hub wire.HubID
 	seq uint64
+	idKey
 }
 
 // Dial connects and registers the name. It returns when the registration is known to have worked, or with the error of this

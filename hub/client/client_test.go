@@ -152,6 +152,26 @@ func TestRetriesAreToldOnce(t *testing.T) {
 	}
 }
 
+// TestNumberGivenTwice: a hub whose journal was put back gives a number again; what it then means is no repeat, neither for
+// the sender, who would wait for ever, nor for the receiver.
+func TestNumberGivenTwice(t *testing.T) {
+	h := startHub(t, &testHub{})
+	a, _ := dial(t, h, client.Options{Name: "a"})
+	_, blog := dial(t, h, client.Options{Name: "b", Mailbox: true})
+	first, err := a.SendAccepted(t.Context(), client.Message{To: "b", Text: "before"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.mu.Lock()
+	h.seq, h.chats = 0, nil
+	h.mu.Unlock()
+	again, err := a.SendAccepted(t.Context(), client.Message{To: "b", Text: "after"})
+	if err != nil || again.Seq != first.Seq {
+		t.Fatal(again, err)
+	}
+	blog.until(t, "both", func(evs []client.Event) bool { return slices.Equal(chatTexts(evs), []string{"before", "after"}) })
+}
+
 func TestRefusals(t *testing.T) {
 	h := startHub(t, &testHub{})
 	h.set(func(p *plan) {

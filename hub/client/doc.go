@@ -16,7 +16,7 @@
 //     dropped by the hub; it ends with ErrUnanswered and is not sent again, which would be out of order.
 //   - A chat is told once: repeats by (hub id, seq) or by (sender, client_msg_id) are suppressed within the last
 //     Window chats (default 16,384 of each key). A repeat from farther back, or after a restart of the program, is
-//     told again.
+//     told again. A known number with another sender or client_msg_id is a new chat: the hub's journal was put back.
 //   - A directed chat that reached us is acknowledged, and the cursor moved past it, after OnEvent returned. The last
 //     256 acknowledgements are repeated on a new connection, since the hub does not confirm them.
 //   - OnEvent is called from one goroutine, in the order of the wire. While it runs nothing is read, so a slow

@@ -186,7 +186,7 @@ func (s *session) bind(in *wire.Inbound) bool {
 
 func (h *testHub) chat(s *session, c *wire.Chat) {
 	if due(&h.plan.cutBefore) {
-		s.sock.Close(wire.ReasonHubShutdown)
+		s.cutLocked(wire.ReasonHubShutdown)
 		return
 	}
 	if h.plan.refuse != nil {
@@ -215,7 +215,16 @@ func (h *testHub) chat(s *session, c *wire.Chat) {
 		}
 	}
 	if cut {
-		s.sock.Close(wire.ReasonHubShutdown)
+		s.cutLocked(wire.ReasonHubShutdown)
+	}
+}
+
+// cutLocked closes the connection and frees its name at once, as a hub does: a client that is back before the socket's
+// goroutine has ended meets no conflict with itself.
+func (s *session) cutLocked(reason wire.Reason) {
+	s.sock.Close(reason)
+	if s.hub.names[s.name] == s {
+		delete(s.hub.names, s.name)
 	}
 }
 
@@ -248,7 +257,7 @@ func (h *testHub) drop(reason wire.Reason) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range h.names {
-		s.sock.Close(reason)
+		s.cutLocked(reason)
 	}
 }
 

@@ -195,7 +195,7 @@ func (c *Client) takeReceipt(r Receipt) {
 }
 
 func (c *Client) takeChat(l *link, ch Chat) {
-	fresh := ch.Seq == 0 || c.seqs.add(seqKey{ch.HubID, ch.Seq})
+	fresh := ch.Seq == 0 || c.seqs.add(seqKey{ch.HubID, ch.Seq, idKey{ch.Sender, ch.ClientMsgID}})
 	if ch.Sender == c.opts.Name {
 		c.takeOwn(ch, fresh)
 		return
