@@ -252,10 +252,10 @@ func (h *Hub) PurgeBody(ctx context.Context, seq uint64, by, reason string) erro
 			return err
 		}
 		if purged {
-			return &Error{Reason: wire.ReasonNoBody, Text: fmt.Sprintf("the body of event %d was purged before", seq), Next: fmt.Sprintf("nothing is left to do; fleet journal inspect %d --body shows what is left", seq)}
+			return &Error{Reason: wire.ReasonNoBody, Text: fmt.Sprintf("the body of event %d was purged before, and nothing is left to do", seq), Next: fmt.Sprintf("fleet journal inspect %d --body", seq)}
 		}
 		if chat, ok := v.chat(seq); ok && chat.Dest != "" && chat.LaneSeq > v.st.laneOf(wire.HubID(chat.Dest)).acked {
-			return &Error{Reason: wire.ReasonRelayPending, Text: fmt.Sprintf("event %d is still owed to %s", seq, chat.Dest)}
+			return &Error{Reason: wire.ReasonRelayPending, Text: fmt.Sprintf("event %d is still owed to %s", seq, chat.Dest), Next: "fleet peer show " + chat.Dest}
 		}
 		d.add(v.now, journal.BodyPurged{Seq: seq, Digest: ev.Digest, By: by, Reason: reason})
 		return nil

@@ -59,7 +59,7 @@ func (a *app) measured(f figures, any bool, failed error) error {
 		}
 	}
 	if failed != nil {
-		return &wanting{fmt.Sprintf("the measurement failed: %v", failed)}
+		return broken(fmt.Sprintf("the measurement failed: %v", failed))
 	}
 	return nil
 }

@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"fleetrelay/cmd/fleet/node"
+	"fleetrelay/hub/wire"
 	"fleetrelay/testenv/load"
 )
 
@@ -43,7 +44,7 @@ func (a *app) benchIdle(ctx context.Context, o load.IdleOptions) (err error) {
 	}
 	got, err := load.MeasureIdle(ctx, o)
 	if errors.Is(err, load.ErrTooFewFiles) {
-		return &wanting{fmt.Sprintf("%v\nnext: raise the limit (ulimit -Hn, or LimitNOFILE= of the service), or give fewer --agents", err)}
+		return &wanting{wire.ReasonCheckFailed, err.Error(), node.Advice("raise the limit (ulimit -Hn, or LimitNOFILE= of the service), or give fewer --agents")}
 	}
 	return a.measured(got, len(got.Rows) > 0, err)
 }

@@ -33,13 +33,13 @@ agents' own logs and both journals says what was lost and what came twice. Exit 
 			}
 			res, err := demo.Run(ctx, o)
 			if err != nil {
-				return &wanting{"the demo could not be judged: " + err.Error()}
+				return broken("the demo could not be judged: " + err.Error())
 			}
 			if err := a.print(res, func(w io.Writer) error { return writeVerdict(w, res) }); err != nil {
 				return err
 			}
 			if !res.OK() {
-				return &wanting{"the demo found a broken promise"}
+				return broken("the demo found a broken promise")
 			}
 			return nil
 		}),

@@ -28,10 +28,20 @@ func (e *usageError) Error() string { return e.text }
 
 func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
-// wanting is a finished check whose answer is no; the answer itself is on standard output already.
-type wanting struct{ text string }
+// wanting is a finished check whose answer is no; the answer itself is on standard output already. Its exit code is
+// exitRefused whatever its reason: nothing was refused for that reason.
+type wanting struct {
+	reason wire.Reason
+	text   string
+	next   node.Next
+}
 
 func (e *wanting) Error() string { return e.text }
+
+// broken is a check or measurement of this machine that failed or found something wanting.
+func broken(text string) *wanting {
+	return &wanting{wire.ReasonCheckFailed, text, node.Advice("look at what it printed before")}
+}
 
 // exitError is an exit code whose cause has been told already.
 type exitError struct{ code int }
@@ -58,11 +68,11 @@ func (a *app) exit(root, cmd *cobra.Command, err error) int {
 	case errors.As(err, &ended):
 		return ended.code
 	case errors.As(err, &bad) || !a.began:
-		a.tell(refused{Reason: wire.ReasonWrongUsage, Text: err.Error(), Next: cmd.CommandPath() + " --help"})
+		help := node.Command(append(strings.Fields(cmd.CommandPath())[1:], "--help")...)
+		a.tell(refused{Reason: wire.ReasonWrongUsage, Text: err.Error(), Next: help.String()})
 		return exitUsage
 	case errors.As(err, &no):
-		text, next, _ := strings.Cut(no.text, "\nnext: ")
-		a.tell(refused{Text: text, Next: next})
+		a.tell(refused{Reason: no.reason, Text: no.text, Next: forFolder(root, no.next, a.folderToName())})
 		return exitRefused
 	}
 	r := node.Explain(err)
@@ -76,12 +86,12 @@ func (a *app) exit(root, cmd *cobra.Command, err error) int {
 
 // refused is how an error is printed with --json.
 type refused struct {
-	Reason wire.Reason `json:"reason,omitzero"` // none for a check that found something wanting
+	Reason wire.Reason `json:"reason"`
 	Text   string      `json:"text"`
-	Next   string      `json:"next,omitzero"`
+	Next   string      `json:"next"`
 }
 
-// tell prints an error. Wrong usage is told without its word: it speaks of the line just typed.
+// tell prints an error: its reason word, a sentence, the next step.
 func (a *app) tell(r refused) {
 	if a.jsonErrors {
 		if b, err := wire.Marshal(r); err == nil {
@@ -89,15 +99,7 @@ func (a *app) tell(r refused) {
 			return
 		}
 	}
-	text := "fleet: "
-	if r.Reason != "" && r.Reason != wire.ReasonWrongUsage {
-		text += string(r.Reason) + ": "
-	}
-	text += r.Text + "\n"
-	if r.Next != "" {
-		text += "next: " + r.Next + "\n"
-	}
-	a.say("%s", text)
+	a.say("fleet: %s: %s\nnext: %s\n", r.Reason, r.Text, r.Next)
 }
 
 func exitCode(reason wire.Reason) int {

@@ -44,7 +44,7 @@ An init that was interrupted is finished by the same command; key and pin stay.`
 			}
 			if s := (node.Status{Agents: made.Agents}); s.Exposed() {
 				a.say("Agents will reach this node from other machines: make a token before fleet serve, with\n%s\n",
-					forFolder(cmd.Root(), "fleet agent token create --seat PROJECT/SEAT", a.folderToName()))
+					forFolder(cmd.Root(), node.Command("agent", "token", "create", "--seat", "PROJECT/SEAT"), a.folderToName()))
 			}
 			return a.print(made, func(w io.Writer) error { return writeMade(w, made) })
 		}),

@@ -40,7 +40,7 @@ func (a *app) journalInspectCommand() *cobra.Command {
 }
 
 func noSuchEvent(seq uint64) error {
-	return &node.Refusal{Reason: wire.ReasonNoSuchEvent, Text: fmt.Sprintf("the journal ends before event %d", seq), Next: "fleet status shows how many events there are"}
+	return &node.Refusal{Reason: wire.ReasonNoSuchEvent, Text: fmt.Sprintf("the journal ends before event %d", seq), Next: node.Command("status")}
 }
 
 func (a *app) indented(line []byte) error {

@@ -9,6 +9,7 @@ import (
 
 	"fleetrelay/cmd/fleet/node"
 	"fleetrelay/hub/journal"
+	"fleetrelay/hub/wire"
 )
 
 func (a *app) journalVerifyCommand() *cobra.Command {
@@ -33,7 +34,10 @@ gaps, tombstones, snapshots, and the head slot beside the store. Nothing is chan
 				return err
 			}
 			if !report.OK() {
-				return &wanting{fmt.Sprintf("journal_corrupt: %d damaged ranges\nnext: keep the folder, do not start the node from it, and restore it from a backup", len(report.Problems)+report.More)}
+				return &wanting{
+					wire.ReasonJournalCorrupt, fmt.Sprintf("%d damaged ranges", len(report.Problems)+report.More),
+					node.Advice("keep the folder, do not start the node from it, and restore it from a backup"),
+				}
 			}
 			return nil
 		}),

@@ -8,55 +8,33 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"fleetrelay/cmd/fleet/node"
 )
 
-// A next step names commands as `fleet status` or `fleet agent token create --seat a/b`. Whatever package it comes
-// from, it is printed with the folder it is meant for, so that it can be copied.
-var (
-	commandStart = regexp.MustCompile(`\bfleet [a-z]`)
-	commandWord  = regexp.MustCompile(`^[a-z_]+$`)
-	plainPath    = regexp.MustCompile(`^[A-Za-z0-9/._+@%:=-]+$`)
-)
+// commandWord is a word that may name a command.
+var commandWord = regexp.MustCompile(`^[a-z_]+$`)
 
-// elsewhere is how a next step says that its command is for another node.
-const elsewhere = "other hub"
-
-// forFolder puts --dir into every command of a next step, unless the folder is the one meant without it.
-func forFolder(root *cobra.Command, next, dir string) string {
-	if dir == "" || strings.Contains(next, elsewhere) {
-		return next
+// forFolder is a next step as it is printed. Whatever package a command comes from, it gets the folder it is meant for,
+// so that it can be copied, unless the folder is the one meant without it ("").
+func forFolder(root *cobra.Command, next node.Next, dir string) string {
+	text := next.String()
+	length := commandLength(root, text)
+	if dir == "" || !next.IsCommand() || length == 0 || strings.HasSuffix(text, " --help") {
+		return text
 	}
-	option := " --dir " + quoted(dir)
-	var b strings.Builder
-	for {
-		at := commandStart.FindStringIndex(next)
-		if at == nil {
-			b.WriteString(next)
-			return b.String()
-		}
-		length := commandLength(root, next[at[0]:])
-		end := at[0] + max(length, 1)
-		b.WriteString(next[:end])
-		next = next[end:]
-		if length > 0 && !strings.HasPrefix(next, " --help") {
-			b.WriteString(option)
-		}
-	}
+	return text[:length] + " --dir " + node.Quoted(dir) + text[length:]
 }
 
 // commandLength is how many bytes at the beginning of a text name a command that works on a node's folder; 0 if none.
 func commandLength(root *cobra.Command, text string) int {
 	cmd, length := root, len("fleet")
 	for _, word := range strings.Fields(text)[1:] {
-		word, ended := strings.CutSuffix(word, ",")
 		child := childOf(cmd, word)
 		if child == nil {
 			break
 		}
 		cmd, length = child, length+1+len(word)
-		if ended {
-			break
-		}
 	}
 	if cmd == root || cmd.HasSubCommands() || slices.Contains([]string{"demo", "version", "help"}, cmd.Name()) {
 		return 0
@@ -73,14 +51,6 @@ func childOf(cmd *cobra.Command, word string) *cobra.Command {
 		return nil
 	}
 	return cmd.Commands()[at]
-}
-
-// quoted is a path as a shell takes it.
-func quoted(path string) string {
-	if plainPath.MatchString(path) {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // folderToName is the folder that a next step has to name, "" where the command line finds it by itself.

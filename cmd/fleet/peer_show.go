@@ -27,7 +27,7 @@ func (a *app) peerShowCommand() *cobra.Command {
 				}
 				at := slices.IndexFunc(s.Peers, func(p node.PeerStatus) bool { return p.Hub == args[0] })
 				if at < 0 {
-					return &node.Refusal{Reason: wire.ReasonUnknownPeer, Text: fmt.Sprintf("%q is no approved hub here", args[0]), Next: "fleet peer list"}
+					return &node.Refusal{Reason: wire.ReasonUnknownPeer, Text: fmt.Sprintf("%q is no approved hub here", args[0]), Next: node.Command("peer", "list")}
 				}
 				return a.print(s.Peers[at], func(w io.Writer) error { return writePeer(w, s.Peers[at]) })
 			})

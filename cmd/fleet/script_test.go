@@ -1,11 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
+	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -18,8 +23,25 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"fleet": main})
+	testscript.Main(m, map[string]func(){"fleet": checkedMain})
 }
+
+// checkedMain is main that also holds every next step that it prints against the rule of node.Next.
+func checkedMain() {
+	var said bytes.Buffer
+	code := run(os.Args[1:], os.Stdout, io.MultiWriter(os.Stderr, &said))
+	for line := range strings.Lines(said.String()) {
+		next, told := strings.CutPrefix(strings.TrimSpace(line), "next: ")
+		if err := checkNext(next); told && err != nil {
+			fmt.Fprintf(os.Stderr, "a next step breaks the rule: %v\n", err)
+			code = ruleBroken
+		}
+	}
+	os.Exit(code)
+}
+
+// ruleBroken is an exit code that the program itself never has.
+const ruleBroken = 99
 
 // TestScripts runs the command line as people do. Scripts name every refusal they expect by exit code, reason word and
 // next step.

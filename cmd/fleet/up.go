@@ -51,6 +51,6 @@ func sameHub(dir, hub string) error {
 	}
 	return &node.Refusal{
 		Reason: wire.ReasonWrongHub, Text: dir + " holds hub " + cfg.Hub + ", not " + hub,
-		Next: "fleet up --hub " + cfg.Hub + ", or for another node another --dir",
+		Next: node.Advice("give the --dir of hub " + hub + ", or leave --hub away to run hub " + cfg.Hub),
 	}
 }

@@ -39,7 +39,7 @@ no name is bound, so watching changes nothing for the agents.`,
 				case errors.Is(err, errEnough) || ctx.Err() != nil:
 					return nil
 				case err == nil:
-					return &node.Refusal{Reason: wire.ReasonHubShutdown, Text: "the node stopped, and with it this watch", Next: "fleet serve, then watch again"}
+					return &node.Refusal{Reason: wire.ReasonHubShutdown, Text: "the node stopped, and with it this watch", Next: node.Command("serve")}
 				}
 				return err
 			})

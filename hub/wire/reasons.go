@@ -117,6 +117,7 @@ const (
 const (
 	ReasonAlreadyInitialised Reason = "already_initialised"
 	ReasonAlreadyRunning     Reason = "already_running"
+	ReasonCheckFailed        Reason = "check_failed"
 	ReasonDiskFailed         Reason = "disk_failed"
 	ReasonIdentityMissing    Reason = "identity_missing"
 	ReasonInvalidConfig      Reason = "invalid_config"
@@ -206,7 +207,7 @@ func frameReasons() []ReasonInfo {
 		{ReasonMalformedJSON, "The text is not strict JSON.", "Correct the client: UTF-8, no name twice, finite numbers, at most 64 levels."},
 		{ReasonNotPermitted, "The receiving side has not granted this message's way.", "Ask the other hub's administrator for a may-reach pattern that covers the seat."},
 		{ReasonOneTargetOnly, "A message to another hub must name exactly one seat.", "Send one message per seat."},
-		{ReasonQuarantined, "Handling the record failed; its bytes were put aside and the rest goes on.", "Find its bytes, kind record_quarantined, with fleet journal export --bodies and report them."},
+		{ReasonQuarantined, "Handling the record failed; its bytes were put aside and the rest goes on.", "Find its bytes, kind record_quarantined, with fleet journal export, bodies included, and report them."},
 		{ReasonTokenInvalid, "The token is not known here or was revoked.", "Make a new token with fleet agent token create."},
 		{ReasonTokenNotForName, "The token was made for another seat.", "Use the seat's own token."},
 		{ReasonTokenRequired, "The hub is secured and the first frame had no token.", "Give the agent a token made with fleet agent token create."},
@@ -230,7 +231,7 @@ func linkReasons() []ReasonInfo {
 		{ReasonLinkReplaced, "The peer restarted and opened a newer link.", "Nothing to do."},
 		{ReasonMalformedOrigin, "A record's origin block cannot be read.", "Update the older side; this is a fault of the peer's program."},
 		{ReasonNoCertificate, "The other side showed no certificate.", "Check that the endpoint is a Fleet node's link port."},
-		{ReasonPinMismatch, "The peer's key is not one that was approved for its hub id.", "Compare pins with the peer's administrator; the right one is set by fleet peer add --replace."},
+		{ReasonPinMismatch, "The peer's key is not one that was approved for its hub id.", "Compare pins with the peer's administrator; the right one is set by adding the peer again with --replace."},
 		{ReasonRelayPending, "The message has not left this node yet.", "Look at the peer's link with fleet peer show."},
 		{ReasonRelayVersion, "The two nodes have no relay version in common.", "Update the older node."},
 		{ReasonRewound, "The peer has seen more of our lane than our journal holds: the journal was rolled back.", "Keep the folder and restore the newer journal; the side that was rolled back has to."},
@@ -245,7 +246,7 @@ func linkReasons() []ReasonInfo {
 
 func peerReasons() []ReasonInfo {
 	return []ReasonInfo{
-		{ReasonHubIDTaken, "The hub id is a peer's already, or looks like one.", "To change that peer, say fleet peer add --replace; another hub must choose a distinct id."},
+		{ReasonHubIDTaken, "The hub id is a peer's already, or looks like one.", "To change that peer, add it again with --replace; another hub must choose a distinct id."},
 		{ReasonInvalidHubID, "The hub id is not of the allowed form.", "Use 1 to 64 of A-Z a-z 0-9 . _ - beginning with a letter or digit."},
 		{ReasonInvalidPattern, "A may-reach pattern is not of the form PROJECT/SEAT or NAME.", "Correct the pattern; * and ? do not cross a slash."},
 		{ReasonInvalidPin, "The pin is not the fingerprint of a key.", "Copy the whole pin that fleet status shows on the other hub."},
@@ -275,6 +276,7 @@ func nodeReasons() []ReasonInfo {
 	return []ReasonInfo{
 		{ReasonAlreadyInitialised, "The folder holds a node already.", "Use fleet serve, or another folder."},
 		{ReasonAlreadyRunning, "A node runs on this folder already.", "Use it, or stop it first."},
+		{ReasonCheckFailed, "A check or a measurement of this program failed, or found a promise broken.", "Look at what it printed before the error."},
 		{ReasonDiskFailed, "A file of the node's folder cannot be written: no space, a read-only file system, or a failing disk.", "Make room or mend the disk the message names, then say it again."},
 		{ReasonIdentityMissing, "The node's folder has no identity, the key by which its peers know it.", "Restore identity/ from a backup; without one the peers must approve a new node, made in another folder."},
 		{ReasonInvalidConfig, "A setting has a value it cannot have.", "Correct the setting the message names."},

@@ -70,7 +70,7 @@ func answer[In, Out any](n *Node, fn func(context.Context, In) (Out, error)) htt
 				err = wire.Unmarshal(body, &in)
 			}
 			if err != nil {
-				n.refuse(w, &Refusal{Reason: wire.ReasonMalformedJSON, Text: "the request is not what this operation takes", Next: "use the build that the node runs: its version is in fleet status", Err: err})
+				n.refuse(w, &Refusal{Reason: wire.ReasonMalformedJSON, Text: "the request is not what this operation takes", Next: Advice("use the build that the node runs, whose version fleet status shows"), Err: err})
 				return
 			}
 		}
@@ -105,7 +105,7 @@ func (n *Node) refuse(w http.ResponseWriter, err error) {
 	if r.Err != nil {
 		text += ": " + r.Err.Error() // the operator's own socket: the cause is theirs to see
 	}
-	reply(w, http.StatusUnprocessableEntity, failure{Reason: string(r.Reason), Text: text, Next: r.Next})
+	reply(w, http.StatusUnprocessableEntity, failure{Reason: string(r.Reason), Text: text, Next: r.Next.String()})
 }
 
 func (n *Node) revokeToken(w http.ResponseWriter, r *http.Request) {
@@ -156,7 +156,7 @@ func (n *Node) export(w http.ResponseWriter, r *http.Request) {
 	from, ferr := strconv.ParseUint(q.Get("from"), 10, 64)
 	to, terr := strconv.ParseUint(q.Get("to"), 10, 64)
 	if err := errors.Join(ferr, terr); err != nil {
-		n.refuse(w, &Refusal{Reason: wire.ReasonMalformedFrame, Text: "from and to are numbers", Next: "fleet journal export --help", Err: err})
+		n.refuse(w, &Refusal{Reason: wire.ReasonMalformedFrame, Text: "from and to are numbers", Next: Command("journal", "export", "--help"), Err: err})
 		return
 	}
 	l := startLines(w, false)

@@ -50,7 +50,7 @@ func Running(ctx context.Context, dir string) (*Client, error) {
 	case errors.Is(err, errNotRunning) && !Initialised(dir):
 		return nil, noNode(dir)
 	case errors.Is(err, errNotRunning):
-		return nil, &Refusal{Reason: wire.ReasonNotRunning, Text: "no node serves " + dir, Next: "fleet serve"}
+		return nil, &Refusal{Reason: wire.ReasonNotRunning, Text: "no node serves " + dir, Next: Command("serve")}
 	case errors.Is(err, fs.ErrPermission):
 		return nil, denied(filepath.Join(dir, AdminSocket))
 	}
@@ -172,7 +172,7 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (*
 	if err := wire.UnmarshalLax(text, &f); err != nil {
 		return nil, err
 	}
-	return nil, &Refusal{Reason: reasonOfPeer(f.Reason), Text: f.Text, Next: f.Next}
+	return nil, &Refusal{Reason: reasonOfPeer(f.Reason), Text: f.Text, Next: nextOf(f.Next)}
 }
 
 // reasonOfPeer takes a word over the admin socket. A node of another build may know more words than this one.
@@ -182,7 +182,7 @@ func reasonOfPeer(word string) wire.Reason { return wire.Reason(word) }
 const endOfStream = "Fleet-Complete"
 
 // errCutShort: the node went away in the middle of an answer.
-var errCutShort = &Refusal{Reason: wire.ReasonNotRunning, Text: "the node went away before its answer was whole", Next: "fleet status"}
+var errCutShort = &Refusal{Reason: wire.ReasonNotRunning, Text: "the node went away before its answer was whole", Next: Command("status")}
 
 func (c *Client) stream(ctx context.Context, path string, line func([]byte) error) error {
 	resp, err := c.do(ctx, http.MethodGet, path, nil)

@@ -159,7 +159,7 @@ func parseFile(v *viper.Viper, path string, text []byte) error {
 		return invalid(path, key+": it has settings of its own below it and no value", nil)
 	}
 	if key := unknown(raw, ""); key != "" {
-		return &Refusal{Reason: wire.ReasonUnknownConfigKey, Text: fmt.Sprintf("%s has the unknown key %q", path, key), Next: "remove it or write " + nearest(key)}
+		return &Refusal{Reason: wire.ReasonUnknownConfigKey, Text: fmt.Sprintf("%s has the unknown key %q", path, key), Next: Advice("remove it or write " + nearest(key))}
 	}
 	return v.MergeConfigMap(raw)
 }
@@ -214,12 +214,8 @@ func applyEnv(v *viper.Viper, environ []string, from sources) (strange []string)
 	return strange
 }
 
-func invalidSetting(text, next string) error {
-	return &Refusal{Reason: wire.ReasonInvalidConfig, Text: text, Next: next}
-}
-
 func invalid(path, text string, err error) error {
-	return &Refusal{Reason: wire.ReasonInvalidConfig, Text: path + ": " + text, Next: "correct it; docs/operating.md lists every setting", Err: err}
+	return &Refusal{Reason: wire.ReasonInvalidConfig, Text: path + ": " + text, Next: Advice("correct it; docs/operating.md lists every setting"), Err: err}
 }
 
 // nearest is the known key most like a mistyped one, or the list of all.

@@ -42,7 +42,7 @@ func TestBadConfigs(t *testing.T) {
 			if string(r.Reason) != reason || !strings.Contains(r.Text, part) || !strings.Contains(r.Text, filepath.Join(dir, ConfigFile)) {
 				t.Errorf("got %s: %s", r.Reason, r.Text)
 			}
-			if next := mark(t, text, "# next "); !strings.HasPrefix(r.Next, next) {
+			if next := mark(t, text, "# next "); !strings.HasPrefix(r.Next.String(), next) {
 				t.Errorf("next is %q, want %q", r.Next, next)
 			}
 		})

@@ -25,10 +25,10 @@ func Explain(err error) *Refusal {
 		return r
 	}
 	if e, ok := errors.AsType[*journal.Error](err); ok {
-		return fill(&Refusal{Reason: e.Reason, Next: e.Next, Err: causeOf(e)})
+		return fill(&Refusal{Reason: e.Reason, Next: nextOf(e.Next), Err: causeOf(e)})
 	}
 	if e, ok := errors.AsType[*hub.Error](err); ok {
-		return fill(&Refusal{Reason: e.Reason, Text: e.Text, Next: e.Next})
+		return fill(&Refusal{Reason: e.Reason, Text: e.Text, Next: nextOf(e.Next)})
 	}
 	if e, ok := errors.AsType[*federation.Refusal](err); ok {
 		return fill(&Refusal{Reason: e.Reason, Text: e.Text})
@@ -76,7 +76,7 @@ func fileRefusal(dir string, err error) *Refusal {
 	default:
 		return nil
 	}
-	return &Refusal{Reason: wire.ReasonDiskFailed, Text: path + " cannot be written: " + errno.Error(), Next: next}
+	return &Refusal{Reason: wire.ReasonDiskFailed, Text: path + " cannot be written: " + errno.Error(), Next: Advice(next)}
 }
 
 // explainFiles gives the reasons of errors that come from files and the end of a wait.
@@ -94,13 +94,13 @@ func explainFiles(err error) *Refusal {
 		r.Text = "part of the node's folder is missing"
 	case errors.Is(err, certs.ErrKeyTooOpen):
 		r.Reason = wire.ReasonInvalidConfig
-		r.Text, r.Next = "others can read the node's key", "chmod 600 identity/key.pem in the node's folder, and make a new identity if somebody may have read it"
+		r.Text, r.Next = "others can read the node's key", Advice("take that away from identity/key.pem in the node's folder (chmod 600), and make a new node if somebody may have read it")
 	case errors.Is(err, certs.ErrDamaged), errors.Is(err, certs.ErrHubID):
 		r.Reason = wire.ReasonInvalidConfig
-		r.Text, r.Next = "the node's identity cannot be used", "restore the folder identity from a backup"
+		r.Text, r.Next = "the node's identity cannot be used", Advice("restore the folder identity from a backup")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		r.Reason = wire.ReasonNotRunning
-		r.Text, r.Next = "the node did not answer before the wait ended", "fleet status"
+		r.Text, r.Next = "the node did not answer before the wait ended", Command("status")
 	}
 	return r
 }
@@ -109,9 +109,9 @@ func explainFiles(err error) *Refusal {
 func fill(r *Refusal) *Refusal {
 	info, _ := wire.Explain(r.Reason)
 	r.Text = cmp.Or(r.Text, info.Meaning)
-	r.Next = cmp.Or(r.Next, info.Next)
-	// What is printed goes on after a colon or ends the line; the list holds whole sentences.
-	r.Text, r.Next = strings.TrimSuffix(r.Text, "."), strings.TrimSuffix(r.Next, ".")
+	r.Next = r.Next.or(Advice(info.Next))
+	// What is printed goes on after a colon or ends the line; the list holds whole sentences; Advice does the same.
+	r.Text = strings.TrimSuffix(r.Text, ".")
 	return r
 }
 

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -32,7 +33,7 @@ func exportEvents(ctx context.Context, store *journal.Store, from, to uint64, bo
 			return err
 		}
 		if !ok {
-			return &Refusal{Reason: wire.ReasonJournalCorrupt, Text: "event " + strconv.FormatUint(seq, 10) + " is missing", Next: "fleet journal verify"}
+			return &Refusal{Reason: wire.ReasonJournalCorrupt, Text: "event " + strconv.FormatUint(seq, 10) + " is missing", Next: Command("journal", "verify")}
 		}
 		row := exported{}
 		if bodies && ev.HasBody {
@@ -73,7 +74,7 @@ func ExportStopped(ctx context.Context, dir string, from, to uint64, bodies bool
 // OpenStopped opens the journal in a node's folder for reading.
 func OpenStopped(dir string) (*journal.Store, error) {
 	cfg, _, err := LoadConfig(dir, nil, nil)
-	if err != nil {
+	if err = cmp.Or(err, checkJournal(dir)); err != nil {
 		return nil, err
 	}
 	store, err := openStore(dir, journal.Options{HubID: cfg.Hub, ReadOnly: true})
@@ -86,7 +87,7 @@ func OpenStopped(dir string) (*journal.Store, error) {
 // Verify reads the whole journal of a stopped node; see journal.Verify. A running node is refused with already_running.
 func Verify(ctx context.Context, dir string) (journal.Report, error) {
 	cfg, _, err := LoadConfig(dir, nil, nil)
-	if err != nil {
+	if err = cmp.Or(err, checkJournal(dir)); err != nil {
 		return journal.Report{}, err
 	}
 	report, err := onceUnlocked(dir, func() (journal.Report, error) {

@@ -31,19 +31,19 @@ func noNode(dir string) error {
 	case err == nil && jerr == nil:
 		return &Refusal{
 			Reason: reason, Text: fmt.Sprintf("%s; the identity of hub %s and the journal are there", text, id.HubID()),
-			Next: "fleet init --hub " + id.HubID() + ", which puts it back and keeps the key, the pin and the journal",
+			Next: Command("init", "--hub", id.HubID()), // keeps the key, the pin and the journal
 		}
 	case err == nil:
 		return &Refusal{
-			Reason: reason, Text: fmt.Sprintf("%s; of the node only the identity of hub %s is there", text, id.HubID()),
-			Next: "fleet init --hub " + id.HubID() + ", which finishes it and keeps the key and the pin, if it never served; else restore the folder from a backup",
+			Reason: reason, Text: fmt.Sprintf("%s; of the node only the identity of hub %s is there: init was interrupted, or, if it ever served, a backup has to be restored", text, id.HubID()),
+			Next: Command("init", "--hub", id.HubID()), // keeps the key and the pin
 		}
 	case jerr == nil:
 		return lostIdentity(dir)
 	case reason == wire.ReasonInvalidConfig:
-		return &Refusal{Reason: reason, Text: text, Next: "fleet init --hub ID, which makes the node"}
+		return &Refusal{Reason: reason, Text: text, Next: Command("init", "--hub", "ID")}
 	}
-	return &Refusal{Reason: wire.ReasonStoreMissing, Text: "there is no node in " + dir, Next: "fleet init --hub ID"}
+	return &Refusal{Reason: wire.ReasonStoreMissing, Text: "there is no node in " + dir, Next: Command("init", "--hub", "ID")}
 }
 
 // lostIdentity is the refusal for a folder with a journal and no key. A new key beside the old journal would be a
@@ -52,8 +52,19 @@ func lostIdentity(dir string) error {
 	return &Refusal{
 		Reason: wire.ReasonIdentityMissing,
 		Text:   fmt.Sprintf("%s is missing: the key by which this hub's peers know it is lost", filepath.Join(dir, identityDir)),
-		Next: "restore " + identityDir + "/ from a backup; without one every peer must approve a new key: make a new node in another folder with fleet init, " +
-			"and keep this one for its journal",
+		Next: Advice("restore " + identityDir + "/ of this folder from a backup; without one make a new node in another folder, which every peer must approve, " +
+			"and keep this one for its journal"),
+	}
+}
+
+// checkJournal refuses an initialised folder whose journal is gone.
+func checkJournal(dir string) error {
+	if _, err := os.Stat(JournalDir(dir)); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return &Refusal{
+		Reason: wire.ReasonStoreMissing, Text: JournalDir(dir) + " is missing, and with it everything this node knew and promised",
+		Next: Advice("restore it from a backup; a new node needs another folder: its peers refuse this key with an empty journal"),
 	}
 }
 
@@ -66,9 +77,9 @@ func checkFolder(dir string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err == nil && !info.IsDir():
-		return &Refusal{Reason: wire.ReasonInvalidConfig, Text: dir + " is a file, not a folder", Next: "choose another --dir"}
+		return &Refusal{Reason: wire.ReasonInvalidConfig, Text: dir + " is a file, not a folder", Next: Advice("choose another --dir")}
 	case err != nil:
-		return &Refusal{Reason: wire.ReasonInvalidConfig, Text: dir + " cannot be used as a folder", Next: "choose another --dir"}
+		return &Refusal{Reason: wire.ReasonInvalidConfig, Text: dir + " cannot be used as a folder", Next: Advice("choose another --dir")}
 	}
 	return nil
 }
@@ -80,7 +91,7 @@ func denied(path string) *Refusal {
 		at := existing(path)
 		return &Refusal{
 			Reason: wire.ReasonPermissionDenied, Text: fmt.Sprintf("%s may not be read or written, though it belongs to this user, %s: the mode of %s forbids it", path, owner, at),
-			Next: "chmod u+rwX " + at + ", then say it again",
+			Next: Advice("let this user read and write " + at + " (chmod u+rwX), then say it again"),
 		}
 	}
 	next := "run the command as the user whose node it is"
@@ -89,7 +100,7 @@ func denied(path string) *Refusal {
 	}
 	return &Refusal{
 		Reason: wire.ReasonPermissionDenied, Text: fmt.Sprintf("user %s may not open %s, which belongs to %s", ProcessUser(), path, cmp.Or(owner, "another user")),
-		Next: next,
+		Next: Advice(next),
 	}
 }
 
@@ -129,6 +140,6 @@ func checkIdentity(dir, hub string, id *certs.Identity) error {
 	return joinClose(&Refusal{
 		Reason: wire.ReasonWrongHub,
 		Text:   fmt.Sprintf("the identity in %s is that of hub %s, while its journal and %s are those of hub %s", dir, id.HubID(), ConfigFile, hub),
-		Next:   "put the identity of hub " + hub + " back from a backup, or give the --dir of hub " + id.HubID(),
+		Next:   Advice("put the identity of hub " + hub + " back from a backup, or give the --dir of hub " + id.HubID()),
 	}, store.Close())
 }

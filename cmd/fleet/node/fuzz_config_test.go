@@ -35,7 +35,7 @@ func settingsFault(text []byte, read settingsReader) string {
 	cfg, err := read(text)
 	if err != nil {
 		var r *Refusal
-		if !errors.As(err, &r) || r.Reason != wire.ReasonInvalidConfig && r.Reason != wire.ReasonUnknownConfigKey || r.Text == "" || r.Next == "" {
+		if !errors.As(err, &r) || r.Reason != wire.ReasonInvalidConfig && r.Reason != wire.ReasonUnknownConfigKey || r.Text == "" || r.Next == (Next{}) {
 			return fmt.Sprintf("%.200q refused with %v", text, err)
 		}
 		return ""
@@ -183,7 +183,7 @@ func TestSettingsFuzzBodiesFindPlantedBugs(t *testing.T) {
 	bare := func(text []byte) (Config, error) {
 		cfg, err := readSettings(text)
 		if r := (*Refusal)(nil); errors.As(err, &r) {
-			r.Next = ""
+			r.Next = Next{}
 		}
 		return cfg, err
 	}

@@ -54,7 +54,7 @@ func Init(o InitOptions) (Made, error) {
 		if r := fileRefusal(o.Dir, err); r != nil {
 			return Made{}, r
 		}
-		return Made{}, &Refusal{Reason: wire.ReasonInvalidConfig, Text: "the folder cannot be made", Next: "choose another --dir", Err: err}
+		return Made{}, &Refusal{Reason: wire.ReasonInvalidConfig, Text: "the folder cannot be made", Next: Advice("choose another --dir"), Err: err}
 	}
 	id, err := identity(o)
 	if err != nil {
@@ -78,7 +78,7 @@ func Initialised(dir string) bool {
 
 func alreadyInitialised(dir string) error {
 	return &Refusal{
-		Reason: wire.ReasonAlreadyInitialised, Text: dir + " already holds a node", Next: "fleet serve, or choose another --dir",
+		Reason: wire.ReasonAlreadyInitialised, Text: dir + " already holds a node", Next: Command("serve"),
 	}
 }
 
@@ -98,7 +98,7 @@ func (o *InitOptions) addresses() error {
 	}
 	for _, at := range []struct{ flag, addr string }{{"--agents", o.Agents}, {"--links", o.Links}} {
 		if err := checkAddress(at.addr); err != nil {
-			return &Refusal{Reason: wire.ReasonInvalidConfig, Text: fmt.Sprintf("%s: %v", at.flag, err), Next: "fleet init --help shows an example"}
+			return &Refusal{Reason: wire.ReasonInvalidConfig, Text: fmt.Sprintf("%s: %v", at.flag, err), Next: Command("init", "--help")}
 		}
 	}
 	return nil
@@ -122,7 +122,7 @@ func identity(o InitOptions) (*certs.Identity, error) {
 	if id.HubID() != o.Hub {
 		return nil, &Refusal{
 			Reason: wire.ReasonWrongHub, Text: fmt.Sprintf("%s belongs to hub %s, not to %s", o.Dir, id.HubID(), o.Hub),
-			Next: "give the right --dir, or: fleet init --hub " + id.HubID(),
+			Next: Advice("give the --dir of hub " + o.Hub + ", or finish this one with --hub " + id.HubID()),
 		}
 	}
 	return id, nil
@@ -168,13 +168,13 @@ func ProposeHubID() string {
 func badHubID(id string) error {
 	return &Refusal{
 		Reason: wire.ReasonInvalidHubID, Text: fmt.Sprintf("%q is no hub id: a letter or digit, then up to 63 letters, digits, dots, hyphens or underscores", id),
-		Next: "fleet init --hub " + ProposeHubID(),
+		Next: Command("init", "--hub", ProposeHubID()),
 	}
 }
 
 func wrongHub(dir, want, is string) error {
 	return &Refusal{
 		Reason: wire.ReasonWrongHub, Text: fmt.Sprintf("%s belongs to hub %s, not to %s", dir, is, want),
-		Next: "give the right --dir, or put `hub: " + is + "` back into " + ConfigFile,
+		Next: Advice("give the --dir of hub " + want + ", or put `hub: " + is + "` back into " + ConfigFile),
 	}
 }

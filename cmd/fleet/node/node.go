@@ -5,9 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -68,11 +66,8 @@ func Open(o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(JournalDir(o.Dir)); errors.Is(err, fs.ErrNotExist) {
-		return nil, &Refusal{
-			Reason: wire.ReasonStoreMissing, Text: JournalDir(o.Dir) + " is missing, and with it everything this node knew and promised",
-			Next: "restore it from a backup; a new node needs another folder: its peers refuse this key with an empty journal",
-		}
+	if err := checkJournal(o.Dir); err != nil {
+		return nil, err
 	}
 	n, err := open(o, cfg, id)
 	if err != nil {
@@ -131,10 +126,10 @@ func alreadyRunning(dir string, r *Refusal) error {
 	if !serves(dir) {
 		return &Refusal{
 			Reason: wire.ReasonStoreLocked, Text: "another fleet process has the journal in " + dir + " open: a node that starts or stops, or a command",
-			Next: "try again in a moment; if it stays so, end that process",
+			Next: Advice("try again in a moment; if it stays so, end that process"),
 		}
 	}
-	return &Refusal{Reason: wire.ReasonAlreadyRunning, Text: "a node runs in " + dir, Next: "fleet status, or stop it first"}
+	return &Refusal{Reason: wire.ReasonAlreadyRunning, Text: "a node runs in " + dir, Next: Command("status")}
 }
 
 // JournalDir is where a node's folder keeps its journal.

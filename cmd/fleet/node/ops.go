@@ -83,9 +83,6 @@ func plainDetail(reason wire.Reason, detail string) string {
 	return strings.TrimPrefix(detail, "transport: dial: ")
 }
 
-// Next steps of a refused `fleet peer add`.
-const nextPeer = "fleet peer add --help shows an example"
-
 func (n *Node) addPeer(ctx context.Context, in Peer) (PeerStatus, error) {
 	p, err := parsePeer(in)
 	if err != nil {
@@ -109,7 +106,7 @@ func (n *Node) addPeer(ctx context.Context, in Peer) (PeerStatus, error) {
 func (n *Node) notSelf(p federation.Peer) error {
 	for _, pin := range p.Pins {
 		if certs.Pin(pin) == n.identity.Pin() {
-			return &Refusal{Reason: wire.ReasonOwnPin, Text: certs.Pin(pin).String() + " is the pin of this node", Next: "give the pin that the other hub's administrator reads from its own status"}
+			return &Refusal{Reason: wire.ReasonOwnPin, Text: certs.Pin(pin).String() + " is the pin of this node", Next: Advice("give the pin that the other hub's administrator reads from its own status")}
 		}
 	}
 	links := n.cfg.Links
@@ -117,7 +114,7 @@ func (n *Node) notSelf(p federation.Peer) error {
 		links = s.links.LocalAddr().String()
 	}
 	if sameListener(p.Endpoint, links) {
-		return &Refusal{Reason: wire.ReasonSelfDial, Text: "the endpoint " + p.Endpoint + " is this node's own links address", Next: "give the address and UDP port of the other hub's node"}
+		return &Refusal{Reason: wire.ReasonSelfDial, Text: "the endpoint " + p.Endpoint + " is this node's own links address", Next: Advice("give the address and UDP port of the other hub's node")}
 	}
 	return nil
 }
@@ -148,7 +145,7 @@ func sameListener(endpoint, listener string) bool {
 
 func parsePeer(in Peer) (federation.Peer, error) {
 	bad := func(reason wire.Reason, text string, args ...any) error {
-		return &Refusal{Reason: reason, Text: fmt.Sprintf(text, args...), Next: nextPeer}
+		return &Refusal{Reason: reason, Text: fmt.Sprintf(text, args...), Next: Command("peer", "add", "--help")}
 	}
 	id, err := wire.ParseHubID(in.Hub)
 	if err != nil {
@@ -164,7 +161,7 @@ func parsePeer(in Peer) (federation.Peer, error) {
 	for _, text := range in.Pins {
 		pin, err := certs.ParsePin(text)
 		if err != nil {
-			return federation.Peer{}, &Refusal{Reason: wire.ReasonInvalidPin, Text: fmt.Sprintf("%q is no pin: sha256: and 64 hexadecimal digits", text), Next: "on the other hub: fleet status"}
+			return federation.Peer{}, &Refusal{Reason: wire.ReasonInvalidPin, Text: fmt.Sprintf("%q is no pin: sha256: and 64 hexadecimal digits", text), Next: Advice("copy the whole pin that fleet status shows on the other hub")}
 		}
 		p.Pins = append(p.Pins, pin)
 	}
@@ -195,8 +192,8 @@ func (n *Node) tokens(ctx context.Context, _ Empty) (Tokens, error) {
 func (n *Node) createToken(ctx context.Context, in TokenRequest) (Token, error) {
 	if strings.ContainsAny(in.Seat, "*?[],") || in.Seat == "all" {
 		return Token{}, &Refusal{
-			Reason: wire.ReasonInvalidName, Text: fmt.Sprintf("a token is for one seat, and %q is a pattern", in.Seat),
-			Next: "fleet agent token create --seat PROJECT/SEAT, once for each seat",
+			Reason: wire.ReasonInvalidName, Text: fmt.Sprintf("a token is for one seat, and %q is a pattern: make one for each seat", in.Seat),
+			Next: Command("agent", "token", "create", "--seat", "PROJECT/SEAT"),
 		}
 	}
 	id, secret, err := n.hub.CreateToken(ctx, in.Seat, userOf(ctx))
@@ -211,8 +208,8 @@ func (n *Node) endToken(ctx context.Context, id string) error {
 	}
 	if len(list) == 1 && list[0].ID == id && n.serving.Load() != nil && !loopback(n.cfg.Agents) {
 		return &Refusal{
-			Reason: wire.ReasonOpenHubNotLoopback, Text: "this is the last token, and without one the hub would be open to the network on " + n.cfg.Agents,
-			Next: "create the token that replaces it first: fleet agent token create --seat PROJECT/SEAT",
+			Reason: wire.ReasonOpenHubNotLoopback, Text: "this is the last token, and without one that replaces it the hub would be open to the network on " + n.cfg.Agents,
+			Next: Command("agent", "token", "create", "--seat", "PROJECT/SEAT"),
 		}
 	}
 	return n.hub.RevokeToken(ctx, id, userOf(ctx))
@@ -227,7 +224,7 @@ func (n *Node) send(ctx context.Context, in SendRequest) (Sent, error) {
 
 func (n *Node) purge(ctx context.Context, in PurgeRequest) (Empty, error) {
 	if strings.TrimSpace(in.Why) == "" {
-		return Empty{}, &Refusal{Reason: wire.ReasonWrongUsage, Text: "a purge needs a reason, which is kept for good", Next: "give it with --why TEXT"}
+		return Empty{}, &Refusal{Reason: wire.ReasonWrongUsage, Text: "a purge needs a reason, which is kept for good", Next: Advice("give it with --why")}
 	}
 	return Empty{}, n.hub.PurgeBody(ctx, in.Seq, userOf(ctx), in.Why)
 }

@@ -32,7 +32,7 @@ func FreePair() (agents, links string, err error) {
 	}
 	return "", "", &Refusal{
 		Reason: wire.ReasonPortInUse, Text: "no free pair of ports from " + DefaultAgents + " on",
-		Next: "name them: fleet init --agents 127.0.0.1:PORT --links :PORT",
+		Next: Advice("name two free ports with --agents and --links"),
 	}
 }
 
@@ -53,11 +53,11 @@ func (n *Node) listenError(key, addr string, err error) error {
 	if a, l, err := FreePair(); err == nil {
 		agents, links = withHost(n.cfg.Agents, a), withHost(n.cfg.Links, l)
 	}
-	other := "fleet serve --agents " + agents + " --links " + links
+	other := Command("serve", "--agents", agents, "--links", links)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return &Refusal{
 			Reason: wire.ReasonPortInUse, Text: "the " + key + " address " + addr + " is in use",
-			Next: "stop what uses it, or: " + other,
+			Next: other,
 		}
 	}
 	text := "the " + key + " address " + addr + " cannot be bound"

@@ -13,7 +13,7 @@ import (
 type Refusal struct {
 	Reason wire.Reason
 	Text   string
-	Next   string
+	Next   Next
 	Err    error // the cause, nil when the text says it all
 }
 

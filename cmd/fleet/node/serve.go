@@ -63,7 +63,7 @@ func (n *Node) listen() (*serving, error) {
 		if r := fileRefusal(n.dir, err); r != nil {
 			err = r
 		} else {
-			err = &Refusal{Reason: wire.ReasonInvalidConfig, Text: "the admin socket cannot be made in " + n.dir, Next: "check who owns the folder", Err: err}
+			err = &Refusal{Reason: wire.ReasonInvalidConfig, Text: "the admin socket cannot be made in " + n.dir, Next: Advice("check who owns the folder"), Err: err}
 		}
 		return nil, joinClose(err, errors.Join(s.agents.Close(), s.links.Close()))
 	}
@@ -82,7 +82,7 @@ func (n *Node) mayListen() error {
 	}
 	return &Refusal{
 		Reason: wire.ReasonOpenHubNotLoopback, Text: "without agent tokens the hub takes anybody, so it may listen on loopback only, not on " + n.cfg.Agents,
-		Next: "fleet agent token create --seat PROJECT/SEAT",
+		Next: Command("agent", "token", "create", "--seat", "PROJECT/SEAT"),
 	}
 }
 
@@ -91,7 +91,7 @@ func (n *Node) listenAgents() (net.Listener, error) {
 	if c := n.cfg.AgentsTLS; c.Cert != "" {
 		var err error
 		if conf, err = certs.AgentServer(c.Cert, c.Key, n.o.Now()); err != nil {
-			return nil, &Refusal{Reason: wire.ReasonInvalidConfig, Text: "agents_tls: the certificate cannot be used", Next: "correct agents_tls in " + ConfigFile, Err: err}
+			return nil, &Refusal{Reason: wire.ReasonInvalidConfig, Text: "agents_tls: the certificate cannot be used", Next: Advice("correct agents_tls in " + ConfigFile), Err: err}
 		}
 	}
 	l, err := net.Listen("tcp", n.cfg.Agents)

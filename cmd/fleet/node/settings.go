@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/viper"
+
+	"fleetrelay/hub/wire"
 )
 
 // kind is what a setting's value must be.
@@ -60,7 +62,7 @@ func (s sources) invalid(path, key, text string, args ...any) error {
 		text = from + ": " + text
 		next = "correct the variable " + from + "; docs/operating.md lists every setting"
 	}
-	return invalidSetting(text, next)
+	return &Refusal{Reason: wire.ReasonInvalidConfig, Text: text, Next: Advice(next)}
 }
 
 // checkKinds refuses values that do not fit their settings, in words of our own: the decoder's speak of Go.
