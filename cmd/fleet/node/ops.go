@@ -97,9 +97,36 @@ func (n *Node) addPeer(ctx context.Context, in Peer) (PeerStatus, error) {
 		approve = n.hub.ChangePeer
 	}
 	if err := approve(ctx, p); err != nil {
-		return PeerStatus{}, err
+		return PeerStatus{}, n.taken(err, in)
 	}
 	return n.peer(p), nil
+}
+
+// taken gives hub_id_taken the next step that fits: a peer of that very id is changed by the same command with
+// --replace; an id that only looks like a peer's is not, as it is another id.
+func (n *Node) taken(err error, in Peer) error {
+	if Explain(err).Reason != wire.ReasonHubIDTaken {
+		return err
+	}
+	r := *Explain(err)
+	same := func(p federation.Peer) bool { return string(p.Hub) == in.Hub }
+	r.Next = Advice("correct the hub id, if that peer was meant, and add --replace; another hub has to choose an id that looks different")
+	if slices.ContainsFunc(n.hub.Trust().Peers(), same) {
+		r.Next = Command(in.replacing()...)
+	}
+	return &r
+}
+
+// replacing is the command line that changes this peer.
+func (p Peer) replacing() []string {
+	words := []string{"peer", "add", "--replace", "--hub", p.Hub, "--endpoint", p.Endpoint}
+	for _, pin := range p.Pins {
+		words = append(words, "--pin", pin)
+	}
+	for _, pattern := range p.MayReach {
+		words = append(words, "--may-reach", pattern)
+	}
+	return append(words, "--by", p.By)
 }
 
 // notSelf refuses this node's own key and, where it can be told, its own address.
