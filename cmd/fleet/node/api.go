@@ -65,7 +65,7 @@ type PeerStatus struct {
 type JournalUse struct {
 	BytesWritten uint64 `json:"bytes_written"` // log, flushes and compactions since the start
 	Syncs        uint64 `json:"syncs"`
-	DiskBytes    uint64 `json:"disk_bytes"`
+	DiskBytes    uint64 `json:"disk_bytes"` // length of all files in its folder, the log that is being written included
 	// Verified is how far the running node's own reading of its journal is; nil on a stopped node.
 	Verified *journal.PatrolState `json:"verified,omitzero"`
 }

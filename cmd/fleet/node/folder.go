@@ -84,6 +84,22 @@ func checkFolder(dir string) error {
 	return nil
 }
 
+// folderBytes is the length of all files below dir. Files that come and go meanwhile, or cannot be looked at, do not
+// count.
+func folderBytes(dir string) (total uint64) {
+	// The function below passes over every error.
+	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return nil
+		}
+		if info, err := entry.Info(); err == nil {
+			total += uint64(max(info.Size(), 0))
+		}
+		return nil
+	})
+	return total
+}
+
 // denied is the refusal for a path of a node that belongs to somebody else.
 func denied(path string) *Refusal {
 	owner := ownerOf(path)

@@ -2,7 +2,9 @@ package node
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"net"
 	"os"
@@ -290,5 +292,29 @@ func TestWatchEndsWithTheNode(t *testing.T) {
 	stop()
 	if err := <-watched; err != nil {
 		t.Errorf("watch ended with %v", err)
+	}
+}
+
+// TestDiskBytesCountTheLog: what was just written is in the log alone, and counts.
+func TestDiskBytesCountTheLog(t *testing.T) {
+	dir := t.TempDir()
+	made(t, dir)
+	before := serve(t, Options{Dir: dir}).Journal.DiskBytes
+	c, err := Running(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 256 << 10
+	noise := make([]byte, size/2)
+	if _, err := rand.Read(noise); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Send(t.Context(), SendRequest{As: "a/one", To: "a/two", Text: hex.EncodeToString(noise)})
+	after, serr := c.Status(t.Context())
+	if err := errors.Join(err, serr, c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if after.Journal.DiskBytes < before+size {
+		t.Errorf("a message of %d bytes takes the journal from %d to %d bytes", size, before, after.Journal.DiskBytes)
 	}
 }

@@ -29,7 +29,7 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 		CertificateEnds: n.identity.NotAfter().UnixMicro(), Agents: n.cfg.Agents, AgentsTLS: n.cfg.AgentsTLS.Cert != "", Links: n.cfg.Links,
 		Epoch: h.Epoch, EpochID: h.EpochID, HeadSeq: h.Head, Online: len(h.Online), OnlineNames: append([]string{}, h.Online...), Sockets: h.Sockets, Watchers: int(n.watchers.Load()),
 		Secured: h.Secured, PrivateDirected: h.PrivateDirected, PendingReceipts: h.PendingReceipts, Peers: []PeerStatus{},
-		Journal: JournalUse{BytesWritten: h.Journal.BytesWritten, Syncs: h.Journal.Syncs, DiskBytes: h.Journal.DiskBytes},
+		Journal: JournalUse{BytesWritten: h.Journal.BytesWritten, Syncs: h.Journal.Syncs, DiskBytes: folderBytes(JournalDir(n.dir))},
 	}
 	if s := n.serving.Load(); s != nil {
 		out.Running, out.PID, out.SinceUS = true, os.Getpid(), s.since.UnixMicro()
