@@ -214,6 +214,17 @@ func applyEnv(v *viper.Viper, environ []string, from sources) (strange []string)
 	return strange
 }
 
+// hubVariable is the name of the variable that sets the hub id, "" if none does.
+func hubVariable(environ []string) string {
+	name := envPrefix + "HUB"
+	for _, entry := range environ {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok && value != "" {
+			return name
+		}
+	}
+	return ""
+}
+
 func invalid(path, text string, err error) error {
 	return &Refusal{Reason: wire.ReasonInvalidConfig, Text: path + ": " + text, Next: Advice("correct it; docs/operating.md lists every setting"), Err: err}
 }

@@ -144,10 +144,17 @@ func loadIdentity(dir string) (*certs.Identity, error) {
 	return id, nil
 }
 
-// checkIdentity holds the key against the settings and the journal, and names the one of the three that differs.
-func checkIdentity(dir, hub string, id *certs.Identity) error {
+// checkIdentity holds the key against the settings and the journal, and names the one of the three that differs. If the
+// settings' hub id came from a variable, that is named in their place.
+func checkIdentity(dir, hub string, id *certs.Identity, variable string) error {
 	if id.HubID() == hub {
 		return nil
+	}
+	if variable != "" {
+		return &Refusal{
+			Reason: wire.ReasonWrongHub, Text: fmt.Sprintf("the variable %s says hub %s, and %s belongs to hub %s", variable, hub, dir, id.HubID()),
+			Next: Advice("unset " + variable + ", or give the --dir of hub " + hub),
+		}
 	}
 	store, err := openStore(dir, journal.Options{HubID: hub, ReadOnly: true})
 	if err != nil {

@@ -86,7 +86,7 @@ func open(o Options, cfg Config, id *certs.Identity) (*Node, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if err := checkIdentity(o.Dir, cfg.Hub, id); err != nil {
+	if err := checkIdentity(o.Dir, cfg.Hub, id, hubVariable(o.Environ)); err != nil {
 		return nil, err
 	}
 	n := &Node{dir: o.Dir, cfg: cfg, o: o, log: o.Log, identity: id, fatal: make(chan error, 1)}
