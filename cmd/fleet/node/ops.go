@@ -256,8 +256,30 @@ func (n *Node) purge(ctx context.Context, in PurgeRequest) (Empty, error) {
 	return Empty{}, n.hub.PurgeBody(ctx, in.Seq, userOf(ctx), in.Why)
 }
 
+// ownSeat refuses what can be no seat of this hub: nothing would ever be seen of it.
+func (n *Node) ownSeat(seat string) error {
+	bad := wire.ValidLocalName(seat)
+	if bad == nil {
+		return nil
+	}
+	r := Refusal{Reason: bad.Reason, Text: strings.TrimSuffix(bad.Text, ".")}
+	if name, at, foreign := strings.Cut(seat, "@"); foreign {
+		r.Text = fmt.Sprintf("%q is a seat of another hub, and this one sees only its own", seat)
+		r.Next = Advice("watch it on the node of that hub")
+		if at == n.cfg.Hub {
+			r.Text, r.Next = fmt.Sprintf("%q is written as other hubs write it", seat), Command("watch", "--as", name)
+		}
+	}
+	return fill(&r)
+}
+
 func (n *Node) watch(w http.ResponseWriter, r *http.Request) {
-	events, err := n.hub.Watch(r.Context(), r.URL.Query().Get("seat"))
+	seat := r.URL.Query().Get("seat")
+	if err := n.ownSeat(seat); err != nil {
+		n.refuse(w, err)
+		return
+	}
+	events, err := n.hub.Watch(r.Context(), seat)
 	if err != nil {
 		n.refuse(w, err)
 		return
