@@ -2,12 +2,20 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"fleetrelay/cmd/fleet/node"
 )
+
+// purged is the answer of `journal purge --json`: the body of this event is gone, for this reason.
+type purged struct {
+	Seq uint64 `json:"purged"`
+	Why string `json:"why"`
+}
 
 func (a *app) journalPurgeCommand() *cobra.Command {
 	var r node.PurgeRequest
@@ -27,22 +35,16 @@ verifies.`,
 			case r.Seq == 0:
 				return usage("--seq is the number of an event, from 1 on")
 			case dryRun:
-				found := false
-				err := a.events(ctx, r.Seq, r.Seq, false, func(line []byte) error {
-					found = true
-					return a.indented(line)
-				})
-				if err == nil && !found {
-					err = noSuchEvent(r.Seq)
-				}
-				return err
+				return a.events(ctx, r.Seq, r.Seq, false, a.event)
 			}
 			return a.connect(ctx, func(c *node.Client) error {
 				if err := c.Purge(ctx, r); err != nil {
 					return err
 				}
-				a.say("purged the body of event %d\n", r.Seq)
-				return nil
+				return a.print(purged{r.Seq, r.Why}, func(w io.Writer) error {
+					_, err := fmt.Fprintf(w, "purged the body of event %d\n", r.Seq)
+					return err
+				})
 			})
 		}),
 	}
@@ -52,5 +54,6 @@ verifies.`,
 	f.BoolVar(&dryRun, "dry-run", false, "show the event and purge nothing")
 	must(cmd.MarkFlagRequired("seq"))
 	must(cmd.MarkFlagRequired("why"))
+	a.jsonFlag(cmd)
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -49,11 +50,12 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code":   codeCommand,
-			"ports":  portsCommand,
-			"occupy": occupyCommand,
-			"ready":  readyCommand,
-			"pinof":  pinofCommand,
+			"code":    codeCommand,
+			"ports":   portsCommand,
+			"occupy":  occupyCommand,
+			"ready":   readyCommand,
+			"pinof":   pinofCommand,
+			"tokenid": tokenidCommand,
 			"refused": func(ts *testscript.TestScript, _ bool, args []string) {
 				await(ts, args[0], func(s node.Status) bool { return len(s.Peers) == 1 && s.Peers[0].LinkReason == args[1] })
 			},
@@ -109,6 +111,28 @@ func pinofCommand(ts *testscript.TestScript, _ bool, args []string) {
 	s, err := c.Status(context.Background())
 	ts.Check(closeAfter(err, c))
 	ts.Setenv(args[0], s.Pin)
+}
+
+// tokenidCommand: `tokenid VAR SEAT DIR` sets the variable to the id of the seat's token, which has the form of the one
+// that the help of revoke shows.
+func tokenidCommand(ts *testscript.TestScript, _ bool, args []string) {
+	c, err := node.Connect(context.Background(), node.Options{Dir: ts.MkAbs(args[2])})
+	ts.Check(err)
+	list, err := c.Tokens(context.Background())
+	ts.Check(closeAfter(err, c))
+	example := strings.Fields((&app{}).tokenRevokeCommand().Example)
+	form := regexp.MustCompile(`[0-9a-f]`).ReplaceAllString(example[len(example)-1], "[0-9a-f]")
+	for _, t := range list.Tokens {
+		if t.Seat != args[1] {
+			continue
+		}
+		if !regexp.MustCompile("^" + form + "$").MatchString(t.ID) {
+			ts.Fatalf("the id %s has not the form of the example %q", t.ID, example)
+		}
+		ts.Setenv(args[0], t.ID)
+		return
+	}
+	ts.Fatalf("no token for %s", args[1])
 }
 
 // occupyCommand: `occupy tcp|udp ADDR` holds an address until the script ends.

@@ -159,6 +159,11 @@ func (n *Node) export(w http.ResponseWriter, r *http.Request) {
 		n.refuse(w, &Refusal{Reason: wire.ReasonMalformedFrame, Text: "from and to are numbers", Next: Command("journal", "export", "--help"), Err: err})
 		return
 	}
+	// Once the lines have begun there is no place for a refusal.
+	if err := checkStart(n.store, from); err != nil {
+		n.refuse(w, err)
+		return
+	}
 	l := startLines(w, false)
 	err := exportEvents(r.Context(), n.store, from, to, q.Get("bodies") == "true", l.put)
 	if err != nil {

@@ -122,7 +122,8 @@ func (c *Client) Watch(ctx context.Context, seat string, line func([]byte) error
 	return err
 }
 
-// Export hands the journal's events from..to (0: to the end), one JSON object a line, to line.
+// Export hands the journal's events from..to (0: to the end), one JSON object a line, to line. A from beyond the end is
+// refused with no_such_event.
 func (c *Client) Export(ctx context.Context, from, to uint64, bodies bool, line func([]byte) error) error {
 	q := url.Values{"from": {strconv.FormatUint(from, 10)}, "to": {strconv.FormatUint(to, 10)}, "bodies": {strconv.FormatBool(bodies)}}
 	return c.stream(ctx, pathExport+"?"+q.Encode(), line)

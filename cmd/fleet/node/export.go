@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 
 	"fleetrelay/hub/journal"
@@ -18,8 +19,12 @@ type exported struct {
 	BodyPurged bool `json:"body_purged,omitzero"`
 }
 
-// exportEvents hands the events from..to (0: the end at the time of the call) to put, oldest first.
+// exportEvents hands the events from..to (0: the end at the time of the call) to put, oldest first. A from beyond the
+// end is refused with no_such_event; a to beyond it means the end.
 func exportEvents(ctx context.Context, store *journal.Store, from, to uint64, bodies bool, put func(any) error) error {
+	if err := checkStart(store, from); err != nil {
+		return err
+	}
 	head, _ := store.Head()
 	if to == 0 || to > head {
 		to = head
@@ -52,6 +57,15 @@ func exportEvents(ctx context.Context, store *journal.Store, from, to uint64, bo
 		}
 	}
 	return nil
+}
+
+// checkStart refuses to begin after the end of the journal, with no_such_event.
+func checkStart(store *journal.Store, from uint64) error {
+	head, _ := store.Head()
+	if from <= head {
+		return nil
+	}
+	return &Refusal{Reason: wire.ReasonNoSuchEvent, Text: fmt.Sprintf("the journal ends at event %d, before event %d", head, from), Next: Command("status")}
 }
 
 // ExportStopped is Client.Export for a folder that no process has open. It reads the store and changes nothing, so it
