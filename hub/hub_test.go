@@ -3,11 +3,14 @@ package hub
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/coder/websocket"
+
+	"fleetrelay/hub/wire"
 )
 
 // A restart keeps messages, message ids, pending receipts and their notices
@@ -99,6 +102,15 @@ func TestTokens(t *testing.T) {
 		if g, err := a.read(); err != nil || g.str("type") != c.kind {
 			t.Errorf("%s with token %.3q: %v %v", c.name, c.token, g, err)
 		}
+		if c.kind == "auth_denied" {
+			a.closed()
+		}
+	}
+	r.stop()
+	// Each refusal counts once, under its own reason.
+	want := map[wire.Reason]uint64{wire.ReasonTokenRequired: 1, wire.ReasonTokenInvalid: 1, wire.ReasonTokenNotForName: 1}
+	if got := r.hub.refusals.byReason(); !maps.Equal(got, want) {
+		t.Errorf("counted %v, want %v", got, want)
 	}
 }
 

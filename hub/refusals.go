@@ -75,6 +75,16 @@ func ordinary(reason wire.Reason) bool {
 	return false
 }
 
+// countedByCore says that a socket ended for a reason that was counted when the core decided it: who guesses tokens
+// must not escape the count by hanging up first.
+func countedByCore(reason wire.Reason) bool {
+	switch reason {
+	case wire.ReasonTokenRequired, wire.ReasonTokenInvalid, wire.ReasonTokenNotForName:
+		return true
+	}
+	return false
+}
+
 // byReason is a copy of the counts since the start.
 func (r *refusals) byReason() map[wire.Reason]uint64 {
 	r.mu.Lock()

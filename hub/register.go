@@ -124,7 +124,7 @@ func (c *bindCommand) admit(v *view, d *draft) (principal, tokenID string, ok bo
 		d.tell(c.s, frameItem(&wire.AuthDenied{
 			HubID: v.config.self, TimeUS: v.now, Target: c.name, Text: wire.AuthDeniedText(denied, c.name),
 		}))
-		d.closeAfter(c.s, wire.ReasonAuthDenied)
+		d.closeAfter(c.s, denied)
 		return "", "", false
 	}
 	if principal = "open"; tokenID != "" {

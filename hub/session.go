@@ -78,7 +78,9 @@ func (h *Hub) serve(ctx context.Context, sock *socket.Socket) {
 		sock.Close(wire.ReasonHubShutdown)
 	}
 	reason := sock.Run(ctx, func(msg []byte) error { return s.receive(ctx, msg) })
-	h.refusals.note(reason, "connection ended", cmp.Or(s.as, sock.RemoteHost()))
+	if !countedByCore(reason) {
+		h.refusals.note(reason, "connection ended", cmp.Or(s.as, sock.RemoteHost()))
+	}
 	h.gate.leave(sock.RemoteHost(), s.as != "")
 	h.leave(s)
 }

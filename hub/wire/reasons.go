@@ -169,7 +169,7 @@ func receiptReasons() []ReasonInfo {
 
 func sessionReasons() []ReasonInfo {
 	return []ReasonInfo{
-		{ReasonAuthDenied, "The token of the first frame did not open this hub.", "Give the agent a token made with fleet agent token create."},
+		{ReasonAuthDenied, "The token did not open this hub, or was revoked while it was in use.", "Give the agent a token made with fleet agent token create."},
 		{ReasonAuthRequired, "The first frame was unusable on a hub that needs a token.", "Send a well-formed first frame with the agent's token."},
 		{ReasonAuthTimeout, "No authenticated frame came within the time for registration.", "Check that the client sends its registration at once, and the network between."},
 		{ReasonClientClosed, "The agent closed its socket.", "Nothing to do; the mailbox keeps what comes meanwhile."},
