@@ -68,6 +68,9 @@ func (a *app) exit(root, cmd *cobra.Command, err error) int {
 	case errors.As(err, &ended):
 		return ended.code
 	case errors.As(err, &bad) || !a.began:
+		if cmd.Name() == "help" {
+			cmd = root
+		}
 		help := node.Command(append(strings.Fields(cmd.CommandPath())[1:], "--help")...)
 		a.tell(refused{Reason: wire.ReasonWrongUsage, Text: err.Error(), Next: help.String()})
 		return exitUsage

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -8,7 +9,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -23,7 +23,8 @@ type app struct {
 	json     bool
 	// jsonErrors says that --json was given, also on a command line that is refused before it is understood.
 	jsonErrors bool
-	began      bool // a command's own code ran, so its errors are not about usage
+	misused    error // help was asked for a command that does not exist
+	began      bool  // a command's own code ran, so its errors are not about usage
 }
 
 // run executes one command line and returns the exit code.
@@ -36,7 +37,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	cmd, err := root.ExecuteContextC(ctx)
-	return a.exit(root, cmd, err)
+	return a.exit(root, cmd, cmp.Or(err, a.misused))
 }
 
 func (a *app) root() *cobra.Command {
@@ -66,6 +67,7 @@ A node is a folder. Without --dir and FLEET_DIR it is ` + shortDefaultDir + `.`,
 		a.checkCommand(), a.skeletonCommand(), a.crashCommand(),
 	)
 	root.RunE = group
+	a.checkHelp(root)
 	root.InitDefaultCompletionCmd()
 	if c := childOf(root, "completion"); c != nil {
 		c.Args, c.RunE = cobra.ArbitraryArgs, group
@@ -120,20 +122,9 @@ func (a *app) do(t task) func(*cobra.Command, []string) error {
 // it is wrong usage.
 func group(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usage("there is no command %q; there is %s", cmd.CommandPath()+" "+args[0], strings.Join(names(cmd), ", "))
+		return noCommand(cmd, args[0])
 	}
 	return cmd.Help()
-}
-
-// names are the commands a person may give below this one.
-func names(cmd *cobra.Command) []string {
-	var all []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			all = append(all, c.Name())
-		}
-	}
-	return all
 }
 
 func groupCommand(use, short string, children ...*cobra.Command) *cobra.Command {
