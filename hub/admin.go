@@ -169,6 +169,8 @@ type SendResult struct {
 	MsgID  uint64     `json:"msg_id"`
 	TimeUS int64      `json:"time_us"`
 	Dest   wire.HubID `json:"dest,omitempty"`
+	// NobodyOnline says that the chat is for this hub, is not for everybody, and matched nobody online when it was accepted.
+	NobodyOnline bool `json:"nobody_online,omitempty"`
 }
 
 // Send accepts a chat like one from an agent and returns after its sync.
@@ -196,7 +198,7 @@ func (h *Hub) Send(ctx context.Context, r SendRequest) (SendResult, error) {
 	if a.refused != "" {
 		return SendResult{}, &Error{Reason: a.refused, Text: a.text}
 	}
-	return SendResult{Seq: a.seq, MsgID: a.msgID, TimeUS: a.timeUS, Dest: a.dest}, nil
+	return SendResult{Seq: a.seq, MsgID: a.msgID, TimeUS: a.timeUS, Dest: a.dest, NobodyOnline: a.nobody}, nil
 }
 
 // chat builds the frame an agent would have sent and reads it like one, so that

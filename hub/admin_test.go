@@ -69,3 +69,19 @@ func TestOperatorSendRefuses(t *testing.T) {
 		}
 	}
 }
+
+// An operator who sends is told when the message met nobody.
+func TestSendSaysThatNobodyIsOnline(t *testing.T) {
+	r := startRig(t, vfs.NewMem())
+	r.join("proj/b")
+	self := string(r.hub.opts.HubID)
+	for to, nobody := range map[string]bool{
+		"proj/b": false, "proj/b@" + self: false, "proj": false, "all": false, "proj/b,proj/c": false,
+		"proj/c": true, "proj/c@" + self: true, "other": true,
+	} {
+		got, err := r.hub.Send(t.Context(), SendRequest{As: "proj/a", To: to, Text: "hello", Principal: "admin:test"})
+		if err != nil || got.NobodyOnline != nobody {
+			t.Errorf("to %s: %+v, %v", to, got, err)
+		}
+	}
+}

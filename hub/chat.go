@@ -28,6 +28,7 @@ type accepted struct {
 	seq, msgID uint64
 	timeUS     int64
 	dest       wire.HubID
+	nobody     bool // a directed chat that matched nobody online here
 	refused    wire.Reason
 	text       string
 }
@@ -153,8 +154,8 @@ func (c *chatCommand) refuse(v *view, d *draft, reason wire.Reason, text string)
 	}
 }
 
-// accept journals the chat and returns its frame.
-func (c *chatCommand) accept(v *view, d *draft, dest wire.HubID, laneSeq uint64) *wire.ChatFrame {
+// accept journals the chat and returns its frame. nobody says that it is a directed chat for here that met nobody.
+func (c *chatCommand) accept(v *view, d *draft, dest wire.HubID, laneSeq uint64, nobody bool) *wire.ChatFrame {
 	msgID := v.st.lastMsg + 1
 	seq := d.addBody(v.now, journal.ChatAccepted{
 		MsgID: msgID, Sender: c.sender, Target: c.chat.Target, HasTarget: c.chat.HasTarget,
@@ -162,7 +163,7 @@ func (c *chatCommand) accept(v *view, d *draft, dest wire.HubID, laneSeq uint64)
 		ReceiptRequested: c.chat.ReceiptRequested, Dest: string(dest), LaneSeq: laneSeq,
 	}, c.chat.Body, c.chat.Digest)
 	if c.told != nil {
-		told := accepted{seq: seq, msgID: msgID, timeUS: v.now, dest: dest} // the view is the core's: an effect reads none of it
+		told := accepted{seq: seq, msgID: msgID, timeUS: v.now, dest: dest, nobody: nobody} // the view is the core's: an effect reads none of it
 		d.then(func() { c.told(told) })
 	}
 	return &wire.ChatFrame{
@@ -182,7 +183,7 @@ func (c *chatCommand) remote(v *view, d *draft, addr wire.Address) {
 	if dest != "" {
 		laneSeq = v.st.laneOf(dest).outHead + 1
 	}
-	frame := c.accept(v, d, dest, laneSeq)
+	frame := c.accept(v, d, dest, laneSeq, false)
 	d.deliverOne(v, frame, nil, c.from)
 	if c.chat.ReceiptRequested {
 		d.tellSender(v, c.sender, c.from, frameItem(&wire.Receipt{
@@ -200,7 +201,7 @@ func (c *chatCommand) local(v *view, d *draft) {
 	if c.target.Directed() {
 		a = v.ro.audienceOf(c.sender, &c.target, v.now)
 	}
-	frame := c.accept(v, d, "", 0)
+	frame := c.accept(v, d, "", 0, c.target.Directed() && len(a.matched) == 0)
 	settled := c.receipt(v, d, frame, &a)
 	if len(a.live) == 0 && len(a.stale) > 0 {
 		d.tellSender(v, c.sender, c.from, settled)

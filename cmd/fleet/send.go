@@ -17,7 +17,8 @@ func (a *app) sendCommand() *cobra.Command {
 		Use:   "send --as SEAT --to ADDRESS TEXT",
 		Short: "Send one message as a seat",
 		Long: `Send one message as a seat of this hub, which need not be online; no name is bound. It returns once the message is in
-the journal. An address is a seat here, or SEAT@HUB for a seat of another hub.`,
+the journal. An address is a seat here, or SEAT@HUB for a seat of another hub. Standard error says so if nobody online
+here is addressed: a seat that never connected and a misspelt one look alike.`,
 		Example: `  fleet send --as ops/console --to search/ranker 'index is stale'
   fleet send --as ops/console --to 'build/ci@partner.example' 'ready' --receipt`,
 		Args: one("one text"),
@@ -30,6 +31,9 @@ the journal. An address is a seat here, or SEAT@HUB for a seat of another hub.`,
 				sent, err := c.Send(ctx, r)
 				if err != nil {
 					return err
+				}
+				if sent.NobodyOnline {
+					a.say("Nobody online is addressed by %s. The message waits in the mailbox until such a seat connects and asks for it.\n", r.To)
 				}
 				return a.print(sent, func(w io.Writer) error {
 					where := "here"

@@ -116,6 +116,8 @@ type Sent struct {
 	TimeUS      int64  `json:"time_us"`
 	Dest        string `json:"dest,omitzero"`
 	ClientMsgID string `json:"client_msg_id,omitzero"`
+	// NobodyOnline says that it stays here, is not for everybody, and matched nobody online when it was accepted.
+	NobodyOnline bool `json:"nobody_online,omitzero"`
 }
 
 // Watched is one chat that a watched seat gave (Sent) or got, as its agent sees it.

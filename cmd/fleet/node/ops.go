@@ -246,7 +246,7 @@ func (n *Node) send(ctx context.Context, in SendRequest) (Sent, error) {
 	res, err := n.hub.Send(ctx, hub.SendRequest{
 		As: in.As, To: in.To, Text: in.Text, ClientMsgID: in.ClientMsgID, ReceiptRequested: in.Receipt, Principal: "admin:" + userOf(ctx),
 	})
-	return Sent{Seq: res.Seq, MsgID: res.MsgID, TimeUS: res.TimeUS, Dest: string(res.Dest), ClientMsgID: in.ClientMsgID}, err
+	return Sent{Seq: res.Seq, MsgID: res.MsgID, TimeUS: res.TimeUS, Dest: string(res.Dest), ClientMsgID: in.ClientMsgID, NobodyOnline: res.NobodyOnline}, err
 }
 
 func (n *Node) purge(ctx context.Context, in PurgeRequest) (Empty, error) {
