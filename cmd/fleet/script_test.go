@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"fleetrelay/cmd/fleet/node"
+	"fleetrelay/hub/client"
 	"fleetrelay/relay"
 	"fleetrelay/testenv/process"
 )
@@ -56,6 +57,7 @@ func TestScripts(t *testing.T) {
 			"ready":   readyCommand,
 			"pinof":   pinofCommand,
 			"tokenid": tokenidCommand,
+			"talk":    talkCommand,
 			"refused": func(ts *testscript.TestScript, _ bool, args []string) {
 				await(ts, args[0], func(s node.Status) bool { return len(s.Peers) == 1 && s.Peers[0].LinkReason == args[1] })
 			},
@@ -111,6 +113,40 @@ func pinofCommand(ts *testscript.TestScript, _ bool, args []string) {
 	s, err := c.Status(context.Background())
 	ts.Check(closeAfter(err, c))
 	ts.Setenv(args[0], s.Pin)
+}
+
+// talkCommand: `talk DIR FROM TO` lets two agents of a running node send each other a message.
+func talkCommand(ts *testscript.TestScript, _ bool, args []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	admin, err := node.Running(ctx, ts.MkAbs(args[0]))
+	ts.Check(err)
+	s, err := admin.Status(ctx)
+	ts.Check(closeAfter(err, admin))
+	got := make(chan string, 2)
+	var agents [2]*client.Client
+	for i, name := range args[1:] {
+		agents[i], err = client.Dial(ctx, client.Options{URL: "ws://" + s.Agents, Name: name, OnEvent: func(ev client.Event) {
+			if chat, ok := ev.(client.Chat); ok && chat.Target == name {
+				got <- name
+			}
+		}})
+		ts.Check(err)
+		defer agents[i].Close()
+	}
+	for i, agent := range agents {
+		to := args[2-i]
+		_, err := agent.SendAccepted(ctx, client.Message{To: to, Text: "hello"})
+		ts.Check(err)
+		select {
+		case name := <-got:
+			if name != to {
+				ts.Fatalf("%s got what was sent to %s", name, to)
+			}
+		case <-ctx.Done():
+			ts.Fatalf("%s got nothing", to)
+		}
+	}
 }
 
 // tokenidCommand: `tokenid VAR SEAT DIR` sets the variable to the id of the seat's token, which has the form of the one
