@@ -1,0 +1,44 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fleetrelay/testenv/house"
+)
+
+// TestReadmeWorksAsPasted: a shell finds the program by the name that the README's examples give it, and the program
+// understands each of them.
+func TestReadmeWorksAsPasted(t *testing.T) {
+	dir, err := house.ModuleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, seen := false, 0
+	for line := range strings.Lines(strings.ReplaceAll(string(text), "\\\n", " ")) {
+		line, example := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
+		line, _, _ = strings.Cut(line, " #")
+		switch {
+		case !example:
+		case strings.TrimSpace(line) == `export PATH="$PWD/bin:$PATH"`:
+			found = true
+		case strings.HasPrefix(line, "fleet "):
+			seen++
+			if !found {
+				t.Errorf("before PATH is set: %s", line)
+			}
+			if err := checkCommand(testRoot(), shellWords(line)[1:]); err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+		}
+	}
+	if seen < 4 {
+		t.Errorf("only %d examples found", seen)
+	}
+}
