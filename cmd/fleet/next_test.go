@@ -154,13 +154,19 @@ func TestCheckNext(t *testing.T) {
 	}
 }
 
-// TestNextSteps holds the rule of node.Next over every place that makes one: the list of reasons, the calls of
-// Command and Advice, and the texts that packages below give as a next step. What is put together at run time is
-// checked again by the scripts, see checkedMain.
+// TestNextSteps holds the rule of node.Next over every place that makes one: the list of reasons, what stands beside a
+// link, the calls of Command and Advice, and the texts that packages below give as a next step. What is put together at
+// run time is checked again by the scripts, see checkedMain.
 func TestNextSteps(t *testing.T) {
 	for _, r := range wire.Reasons() {
 		if err := checkNext(r.Next); err != nil {
 			t.Errorf("%s: %v", r.Word, err)
+		}
+		for _, remote := range []bool{false, true} {
+			_, next := reasonMeaning(node.PeerStatus{Hub: "hub.example", Endpoint: "127.0.0.1:1", LinkReason: string(r.Word), LinkRemote: remote, LinkAttempts: 1})
+			if err := checkNext(next); err != nil {
+				t.Errorf("beside a link, %s: %v", r.Word, err)
+			}
 		}
 	}
 	dir, err := house.ModuleRoot()
