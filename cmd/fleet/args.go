@@ -30,6 +30,16 @@ func one(what string) cobra.PositionalArgs {
 	}
 }
 
+// atMostOne is one for an argument that may be left away.
+func atMostOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return one(what)(cmd, args)
+	}
+}
+
 func quotedList(args []string) string {
 	out := make([]string, len(args))
 	for i, arg := range args {

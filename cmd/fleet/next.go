@@ -19,8 +19,11 @@ var commandWord = regexp.MustCompile(`^[a-z_]+$`)
 // so that it can be copied, unless the folder is the one meant without it ("").
 func forFolder(root *cobra.Command, next node.Next, dir string) string {
 	text := next.String()
+	if dir == "" || !next.IsCommand() {
+		return text
+	}
 	length := commandLength(root, text)
-	if dir == "" || !next.IsCommand() || length == 0 || strings.HasSuffix(text, " --help") {
+	if length == 0 || strings.HasSuffix(text, " --help") {
 		return text
 	}
 	return text[:length] + " --dir " + node.Quoted(dir) + text[length:]

@@ -54,16 +54,16 @@ func writePeer(w io.Writer, p node.PeerStatus) error {
 	t.row("may reach", strings.Join(p.MayReach, ", "))
 	t.row("approved", fmt.Sprintf("by %s (user %s) at %s", p.By, p.User, clock(p.AddedUS)))
 	t.row("link", link)
-	if text := linkMeaning(p); text != "" {
+	if text := p.LinkMeaning(); text != "" {
 		t.row("", text)
 	}
 	if p.LinkReason != "" {
-		why, next := reasonMeaning(p)
+		why, next := p.LinkWhy()
 		t.row("reason", p.LinkReason+": "+why)
 		if p.LinkDetail != "" {
 			t.row("seen", p.LinkDetail)
 		}
-		t.row("next", next)
+		t.row("next", next.String())
 	}
 	t.row("to send", fmt.Sprintf("%d (%d accepted, %d held there, %d refused there)",
 		p.OutHead-p.OutAcked, p.OutHead, p.OutAcked-p.OutRefused, p.OutRefused))

@@ -130,8 +130,8 @@ func existing(path string) string {
 	}
 }
 
-// loadIdentity loads the key of an initialised folder.
-func loadIdentity(dir string) (*certs.Identity, error) {
+// LoadIdentity loads the key of an initialised folder. The errors are *Refusal.
+func LoadIdentity(dir string) (*certs.Identity, error) {
 	id, err := certs.Load(dir)
 	switch {
 	case errors.Is(err, certs.ErrMissing):

@@ -62,7 +62,7 @@ func Open(o Options) (*Node, error) {
 	if o.LogTo != nil {
 		o.Log = o.LogTo(cfg.Log)
 	}
-	id, err := loadIdentity(o.Dir)
+	id, err := LoadIdentity(o.Dir)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,140 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"time"
+
+	"fleetrelay/certs"
+	"fleetrelay/cmd/fleet/node"
+	"fleetrelay/federation"
+	"fleetrelay/hub/wire"
+	"fleetrelay/relay/transport"
+)
+
+// judgements are the steps of a handshake in the order in which they are taken, with the words by which one fails.
+var judgements = []struct {
+	name, well string
+	codes      []wire.Reason
+}{
+	{"tls", "TLS 1.3, " + certs.ALPN + ", a certificate signed by the key it holds", []wire.Reason{
+		wire.ReasonNoCertificate, wire.ReasonRelayVersion, wire.ReasonLinkProtocol, wire.ReasonLinkLost,
+	}},
+	{"pin", "the key is the one that was approved", []wire.Reason{wire.ReasonUnknownPeer, wire.ReasonPinMismatch}},
+	{"san", "the certificate names this hub and no other", []wire.Reason{wire.ReasonWrongHubID}},
+	{"eku", "the certificate may be used by a server", []wire.Reason{wire.ReasonWrongKeyUsage}},
+	{"dates", "this machine's clock is within the certificate's dates", []wire.Reason{
+		wire.ReasonCertificateExpired, wire.ReasonCertificateNotYetValid,
+	}},
+	{"admitted", "the other hub takes this node's certificate", []wire.Reason{wire.ReasonCertificateRefused}},
+}
+
+// verdictPatience is how long the other side has, once the handshake is done here, to refuse this node's certificate. An
+// acceptance is silent.
+const verdictPatience = time.Second
+
+// handshake makes a connection as a link does, as far as the first byte.
+func (r *Report) handshake(ctx context.Context, o Options, id *certs.Identity, p node.PeerStatus, endpoint string) {
+	err := shake(ctx, o, id, p, endpoint)
+	failure, _ := errors.AsType[*transport.Error](err)
+	if err != nil && failure == nil {
+		r.fail("tls", endpoint, err)
+		return
+	}
+	for i, j := range judgements {
+		if failure == nil || !slices.Contains(j.codes, failure.Reason) {
+			r.ok(j.name, endpoint, "%s", j.well)
+			continue
+		}
+		r.refused(j.name, endpoint, id, p, failure)
+		for _, later := range judgements[i+1:] {
+			r.skip(later.name, endpoint, "the handshake ended before")
+		}
+		return
+	}
+}
+
+func (r *Report) skipTLS(endpoint, why string) {
+	for _, j := range judgements {
+		r.skip(j.name, endpoint, why)
+	}
+}
+
+// refused notes the judgement that ended a handshake.
+func (r *Report) refused(name, endpoint string, id *certs.Identity, p node.PeerStatus, failure *transport.Error) {
+	text := ""
+	p.LinkReason, p.LinkRemote = string(failure.Reason), failure.Remote
+	if e, ok := errors.AsType[*certs.Error](failure.Err); ok {
+		text = e.Detail
+		if e.Hub == id.HubID() {
+			p.LinkReason = string(wire.ReasonSelfDial) // the endpoint leads back here, which says more
+		}
+	}
+	why, next := p.LinkWhy()
+	if text == "" {
+		text = why
+	}
+	r.fail(name, endpoint, &node.Refusal{Reason: wire.Reason(p.LinkReason), Text: text, Next: next})
+}
+
+// shake returns nil if both sides take each other's certificate, else a *transport.Error, or what kept it from trying.
+func shake(ctx context.Context, o Options, id *certs.Identity, p node.PeerStatus, endpoint string) error {
+	trust, err := trustIn(wire.HubID(id.HubID()), p)
+	if err != nil {
+		return err
+	}
+	socket, err := net.ListenPacket("udp", ":0")
+	if err != nil {
+		return err
+	}
+	q, err := transport.NewQUIC(transport.Options{
+		Identity: id, Socket: socket, Now: o.Now, Trust: func() certs.Trust { return trust },
+	})
+	if err != nil {
+		return errors.Join(err, socket.Close())
+	}
+	err = verdict(ctx, q, endpoint, wire.HubID(p.Hub))
+	if failed := errors.Join(q.Close(), socket.Close()); err == nil {
+		err = failed
+	}
+	return err
+}
+
+// verdict dials and waits for what the other side says of this node's certificate.
+func verdict(ctx context.Context, q *transport.QUIC, endpoint string, want wire.HubID) error {
+	conn, err := q.Dial(ctx, endpoint, want)
+	if err != nil {
+		return err
+	}
+	said := make(chan error, 1)
+	go func() {
+		_, err := conn.Read(make([]byte, 1)) // the other side says nothing before it was spoken to
+		said <- err
+	}()
+	patience := time.NewTimer(verdictPatience)
+	defer patience.Stop()
+	select {
+	case err := <-said:
+		return errors.Join(err, conn.Close(wire.ReasonLinkLost))
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	err = conn.Close(wire.ReasonLinkLost)
+	<-said
+	return err
+}
+
+// trustIn is the trust in one peer, as the node's own snapshot has it.
+func trustIn(self wire.HubID, p node.PeerStatus) (*federation.Trust, error) {
+	peer := federation.Peer{Hub: wire.HubID(p.Hub)}
+	for _, text := range p.Pins {
+		pin, err := certs.ParsePin(text)
+		if err != nil {
+			return nil, err
+		}
+		peer.Pins = append(peer.Pins, pin)
+	}
+	return federation.NewTrust(self, []federation.Peer{peer}), nil
+}

@@ -1,0 +1,48 @@
+package node
+
+import (
+	"strings"
+	"time"
+
+	"fleetrelay/hub/wire"
+	"fleetrelay/relay"
+)
+
+// LinkUp says that records flow.
+func (p PeerStatus) LinkUp() bool { return relay.State(p.Link) == relay.Up }
+
+// LinkMeaning says what the state of the link means, "" where the word says it.
+func (p PeerStatus) LinkMeaning() string {
+	next := ""
+	if p.LinkNextUS != 0 {
+		next = "; dialled again at " + time.UnixMicro(p.LinkNextUS).UTC().Format("2006-01-02 15:04:05Z")
+	}
+	switch relay.State(p.Link) {
+	case relay.Waiting:
+		if p.LinkReason == "" {
+			return "no link yet: the other hub dials first, then this one" + next
+		}
+		return "time may mend it" + next
+	case relay.Fenced:
+		return "an administrator has to settle it, here or there; what is sent meanwhile waits" + next
+	case relay.Dialling, relay.Greeting:
+		return "a connection is being made"
+	}
+	return ""
+}
+
+// LinkWhy says why a link is down and what to do.
+func (p PeerStatus) LinkWhy() (why string, next Next) {
+	reason := wire.Reason(p.LinkReason)
+	switch {
+	case reason == wire.ReasonCertificateRefused, reason == wire.ReasonUnknownPeer && p.LinkRemote:
+		return p.Hub + " has not added this hub yet, or with another pin",
+			Advice("have its administrator add this hub with the pin that fleet status shows here; the link then comes up by itself")
+	case reason == wire.ReasonPinMismatch && p.LinkRemote:
+		return p.Hub + " has added this hub with another pin", Advice("have its administrator compare the pin with the one that fleet status shows here")
+	case reason == wire.ReasonLinkLost && p.LinkAttempts > 0:
+		return "no connection to " + p.Endpoint, Advice("check the endpoint, its UDP port and the network between, if this lasts; it is dialled again by itself")
+	}
+	info, _ := wire.Explain(reason)
+	return strings.TrimSuffix(info.Meaning, "."), Advice(info.Next)
+}
