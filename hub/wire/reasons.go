@@ -75,6 +75,9 @@ const (
 	ReasonLinkReplaced           Reason = "link_replaced"
 	ReasonMalformedOrigin        Reason = "malformed_origin"
 	ReasonNoCertificate          Reason = "no_certificate"
+	ReasonPeerPending            Reason = "peer_pending"
+	ReasonPeerRejected           Reason = "peer_rejected"
+	ReasonPeerRevoked            Reason = "peer_revoked"
 	ReasonPinMismatch            Reason = "pin_mismatch"
 	ReasonRelayPending           Reason = "relay_pending"
 	ReasonRelayVersion           Reason = "relay_version"
@@ -91,13 +94,19 @@ const (
 const (
 	ReasonHubIDTaken      Reason = "hub_id_taken"
 	ReasonInvalidHubID    Reason = "invalid_hub_id"
+	ReasonInvalidInvite   Reason = "invalid_invite"
 	ReasonInvalidPattern  Reason = "invalid_pattern"
 	ReasonInvalidPin      Reason = "invalid_pin"
+	ReasonInviteExpired   Reason = "invite_expired"
+	ReasonInviteUsed      Reason = "invite_used"
+	ReasonNoSuchPending   Reason = "no_such_pending"
 	ReasonOwnHubID        Reason = "own_hub_id"
 	ReasonOwnPin          Reason = "own_pin"
 	ReasonPatternsMissing Reason = "patterns_missing"
+	ReasonPendingFull     Reason = "pending_full"
 	ReasonPinTaken        Reason = "pin_taken"
 	ReasonPinsMissing     Reason = "pins_missing"
+	ReasonTooManyInvites  Reason = "too_many_invites"
 )
 
 // Journal: why a store was refused or the node stopped.
@@ -231,6 +240,9 @@ func linkReasons() []ReasonInfo {
 		{ReasonLinkReplaced, "The peer restarted and opened a newer link.", "Nothing to do."},
 		{ReasonMalformedOrigin, "A record's origin block cannot be read.", "Update the older side; this is a fault of the peer's program."},
 		{ReasonNoCertificate, "The other side showed no certificate.", "Check that the endpoint is a Fleet node's link port."},
+		{ReasonPeerPending, "The other hub has not approved this one yet.", "Read the code of fleet peer pending to its administrator, who approves on their side; it is called again by itself."},
+		{ReasonPeerRejected, "The key was rejected here.", "Approve it with fleet peer approve if that was a mistake."},
+		{ReasonPeerRevoked, "The peer's approval was revoked here.", "Approve it anew with fleet peer approve if it is meant to connect; what is queued for it is held."},
 		{ReasonPinMismatch, "The peer's key is not one that was approved for its hub id.", "Compare pins with the peer's administrator; the right one is set by adding the peer again with --replace."},
 		{ReasonRelayPending, "The message has not left this node yet.", "Look at the peer's link with fleet peer show."},
 		{ReasonRelayVersion, "The two nodes have no relay version in common.", "Update the older node."},
@@ -248,13 +260,19 @@ func peerReasons() []ReasonInfo {
 	return []ReasonInfo{
 		{ReasonHubIDTaken, "The hub id is a peer's already, or looks like one.", "To change that peer, add it again with --replace; another hub must choose a distinct id."},
 		{ReasonInvalidHubID, "The hub id is not of the allowed form.", "Use 1 to 64 of A-Z a-z 0-9 . _ - beginning with a letter or digit."},
+		{ReasonInvalidInvite, "The token is not an invitation, or was altered on its way.", "Copy the whole token that fleet peer invite printed."},
 		{ReasonInvalidPattern, "A may-reach pattern is not of the form PROJECT/SEAT or NAME.", "Correct the pattern; * and ? do not cross a slash."},
 		{ReasonInvalidPin, "The pin is not the fingerprint of a key.", "Copy the whole pin that fleet status shows on the other hub."},
+		{ReasonInviteExpired, "The invitation's time is over.", "Have the inviting side make a new one with fleet peer invite."},
+		{ReasonInviteUsed, "The invitation was used by another hub already.", "Have the inviting side make a new one with fleet peer invite, and ask who used the old one."},
+		{ReasonNoSuchPending, "No hub with this fingerprint or code waits for a decision.", "See who waits with fleet peer pending."},
 		{ReasonOwnHubID, "The hub id is this node's own, or looks like it.", "Check which node the command was run on."},
 		{ReasonOwnPin, "The pin is that of this node's own key.", "Give the pin of the other hub: its administrator reads it from its own status."},
 		{ReasonPatternsMissing, "Nothing would be allowed through: no may-reach pattern was given.", "Give at least one --may-reach pattern."},
+		{ReasonPendingFull, "Too many hubs that nobody knows wait for a decision, so another was not noted.", "Decide with fleet peer approve and reject, or invite the one that is meant: invited ones have room of their own."},
 		{ReasonPinTaken, "The key is already approved for another hub id.", "Find out which id the key belongs to; a key names one hub only."},
 		{ReasonPinsMissing, "No key pin was given.", "Give the fingerprint the other administrator told you."},
+		{ReasonTooManyInvites, "As many invitations are open as may be.", "Wait for some to be used or to expire."},
 	}
 }
 

@@ -1,0 +1,89 @@
+package federation
+
+import (
+	"cmp"
+	"slices"
+
+	"fleetrelay/hub/wire"
+)
+
+// MaxRejected bounds the rejected pins that are remembered; the oldest is
+// forgotten, and is then an unknown key like any other.
+const MaxRejected = 1024
+
+// RevokedPeer is a hub that was approved and is not any more. What is queued
+// for it is held until it is approved again.
+type RevokedPeer struct {
+	Peer // as it was approved
+
+	Revocation
+}
+
+// Revocation says who ended an approval, and when.
+type Revocation struct {
+	// RevokedBy is the person's name, RevokedUser the account at the admin
+	// socket, Why what they gave as the cause.
+	RevokedBy, RevokedUser, Why string
+	// RevokedUS is when, in Unix microseconds.
+	RevokedUS int64
+}
+
+// RejectedPin is a key that an operator turned away without ever approving it.
+type RejectedPin struct {
+	// Hub is what the key's owner said it is, "" if nothing.
+	Hub wire.HubID
+	Pin Pin
+	// By is the person's name, User the account at the admin socket.
+	By, User string
+	// AtUS is when, in Unix microseconds.
+	AtUS int64
+}
+
+// Revoke returns the snapshot in which an approved peer is revoked: its pins
+// are refused by name, nothing passes to or from it. The snapshot itself if
+// there is no such approved peer.
+func (t *Trust) Revoke(hub wire.HubID, r Revocation) *Trust {
+	p, ok := t.peers[hub]
+	if !ok {
+		return t
+	}
+	c := t.copied()
+	delete(c.peers, hub)
+	c.revoked[hub] = RevokedPeer{p, r}
+	return c.indexed()
+}
+
+// Reject returns the snapshot in which a key is refused by name. The snapshot
+// itself for a key of an approved peer, which is revoked and not rejected. A
+// key rejected again counts as rejected now.
+func (t *Trust) Reject(r RejectedPin) *Trust {
+	if _, approved := t.owners[r.Pin]; approved {
+		return t
+	}
+	c := t.copied()
+	c.rejected = slices.DeleteFunc(c.rejected, func(old RejectedPin) bool { return old.Pin == r.Pin })
+	c.rejected = append(c.rejected, r)
+	c.rejected = c.rejected[max(0, len(c.rejected)-MaxRejected):]
+	return c.indexed()
+}
+
+// RevokedPeer returns one revoked peer.
+func (t *Trust) RevokedPeer(hub wire.HubID) (RevokedPeer, bool) {
+	r, ok := t.revoked[hub]
+	r.Peer = r.clone()
+	return r, ok
+}
+
+// Revoked returns all revoked peers in the order of their hub ids.
+func (t *Trust) Revoked() []RevokedPeer {
+	list := make([]RevokedPeer, 0, len(t.revoked))
+	for _, r := range t.revoked {
+		r.Peer = r.clone()
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(a, b RevokedPeer) int { return cmp.Compare(a.Hub, b.Hub) })
+	return list
+}
+
+// Rejected returns the rejected pins in the order of their rejection.
+func (t *Trust) Rejected() []RejectedPin { return slices.Clone(t.rejected) }
