@@ -1,7 +1,6 @@
 package federation
 
 import (
-	"net/netip"
 	"strconv"
 	"strings"
 
@@ -17,7 +16,7 @@ const (
 )
 
 // ValidEndpoint tells whether s is plain HOST:PORT: a DNS name or an IPv4
-// address, or an IPv6 address in brackets without a zone; a port from 1 to
+// address, or an IPv6 address in brackets, of hexadecimal groups only, without a zone; a port from 1 to
 // 65535 without leading zeros. Nothing that such a text holds can be mistaken
 // for anything else in a log, a command line or a terminal.
 func ValidEndpoint(s string) bool {
@@ -32,8 +31,7 @@ func ValidEndpoint(s string) bool {
 	}
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")
-		ip, err := netip.ParseAddr(inner)
-		return ok && err == nil && ip.Is6() && ip.Zone() == ""
+		return ok && plainIPv6(inner)
 	}
 	return plainHost(host)
 }
@@ -49,6 +47,33 @@ func plainHost(host string) bool {
 		}
 	}
 	return host != ""
+}
+
+// plainIPv6 tells whether s is eight groups of one to four hexadecimal digits,
+// of which one or more in one place may be left out as "::". A pure package has
+// no library for it.
+func plainIPv6(s string) bool {
+	head, tail, short := strings.Cut(s, "::")
+	n, ok := groups(head, short)
+	m, okTail := groups(tail, true)
+	if !ok || !okTail || strings.Contains(tail, "::") {
+		return false
+	}
+	return short && n+m < 8 || !short && n == 8
+}
+
+// groups counts the groups of a part of an address, which may be empty beside
+// the place of those left out.
+func groups(part string, mayBeEmpty bool) (n int, ok bool) {
+	if part == "" {
+		return 0, mayBeEmpty
+	}
+	for group := range strings.SplitSeq(part, ":") {
+		if n++; group == "" || len(group) > 4 || strings.Trim(group, "0123456789abcdefABCDEF") != "" {
+			return 0, false
+		}
+	}
+	return n, true
 }
 
 // CheckEndpoints decides whether these can be the endpoints of one hub; none is

@@ -74,7 +74,10 @@ func (h *Hub) approve(ctx context.Context, p federation.Peer, check func(*federa
 		if err := check(v.st.trust, p); err != nil {
 			return err
 		}
-		rec := journal.PeerAdded{Hub: string(p.Hub), Endpoint: p.Endpoint, By: p.By, User: p.User}
+		rec := journal.PeerAdded{Hub: string(p.Hub), By: p.By, User: p.User}
+		if len(p.Endpoints) > 0 {
+			rec.Endpoint = p.Endpoints[0] // as yet a peer is added with one at most
+		}
 		rec.Pins = append(rec.Pins, p.Pins...)
 		for _, pattern := range p.MayReach {
 			rec.MayReach = append(rec.MayReach, pattern.String())

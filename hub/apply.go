@@ -233,7 +233,10 @@ func linkOfOrigin(ev *journal.Event, r *journal.ChatAccepted) wire.LaneLink {
 // parsed before they were written.
 func peerOf(ev *journal.Event, r *journal.PeerAdded) federation.Peer {
 	p := federation.Peer{
-		Hub: wire.HubID(r.Hub), Endpoint: r.Endpoint, By: r.By, User: r.User, AddedUS: ev.TimeUS,
+		Hub: wire.HubID(r.Hub), By: r.By, User: r.User, AddedUS: ev.TimeUS,
+	}
+	if r.Endpoint != "" {
+		p.Endpoints = []string{r.Endpoint}
 	}
 	p.Pins = append(p.Pins, r.Pins...)
 	for _, text := range r.MayReach {

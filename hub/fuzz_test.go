@@ -78,7 +78,7 @@ func fullState(t testing.TB, n int) *state {
 		st.pending.push(&pendingReceipt{chatSeq: uint64(i + 5), msgID: 4, sender: name, target: "proj/x", clientMsgID: "c"})
 		st.tokens[name] = token{id: name, seat: name, by: "admin:x", hash: [32]byte{byte(i)}, createdUS: 1796063246832343}
 		st.trust = st.trust.With(federation.Peer{
-			Hub: hub, Endpoint: "far:1", Pins: []federation.Pin{{byte(i + 1)}}, MayReach: []wire.Pattern{pattern}, By: "Ann", User: "root", AddedUS: 9,
+			Hub: hub, Endpoints: []string{"far:1", "far:2"}, Pins: []federation.Pin{{byte(i + 1)}}, MayReach: []wire.Pattern{pattern}, By: "Ann", User: "root", AddedUS: 9,
 		})
 		st.lanes[hub] = &lane{
 			peer: hub, outHead: 300, outHash: [32]byte{1}, acked: 2, ackHash: [32]byte{2}, in: Cursor{EpochID: [16]byte{3}, Seq: 4, Hash: [32]byte{5}},

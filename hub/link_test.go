@@ -37,7 +37,7 @@ func approve(t *testing.T, r *rig, hub wire.HubID, reach string) {
 	var pin federation.Pin
 	copy(pin[:], hub)
 	err = r.hub.AddPeer(t.Context(), federation.Peer{
-		Hub: hub, Endpoint: "127.0.0.1:1", Pins: []federation.Pin{pin}, MayReach: []wire.Pattern{pattern}, By: "test",
+		Hub: hub, Endpoints: []string{"127.0.0.1:1"}, Pins: []federation.Pin{pin}, MayReach: []wire.Pattern{pattern}, By: "test",
 	})
 	if err != nil {
 		t.Fatal(err)

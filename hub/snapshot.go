@@ -70,7 +70,9 @@ func (st *state) encode() []byte {
 
 func encodePeer(m *fields, p federation.Peer) {
 	m.text(1, string(p.Hub))
-	m.text(2, p.Endpoint)
+	for _, endpoint := range p.Endpoints {
+		m.text(2, endpoint)
+	}
 	for _, pin := range p.Pins {
 		m.bytes(3, pin[:])
 	}
@@ -211,7 +213,7 @@ func decodePeer(b []byte) (federation.Peer, error) {
 		case 1:
 			p.Hub = wire.HubID(v.text())
 		case 2:
-			p.Endpoint = v.text()
+			p.Endpoints = append(p.Endpoints, v.text())
 		case 3:
 			var pin [32]byte
 			copy(pin[:], v.raw)

@@ -37,17 +37,17 @@ type Status struct {
 
 // PeerStatus is one peer and the two lanes shared with it.
 type PeerStatus struct {
-	Hub      wire.HubID `json:"hub"`
-	Endpoint string     `json:"endpoint"`
-	Pins     []string   `json:"pins"`
-	MayReach []string   `json:"may_reach"`
-	By       string     `json:"by"`
-	User     string     `json:"user,omitempty"`
-	AddedUS  int64      `json:"added_us"`
-	OutHead  uint64     `json:"out_head"`  // records accepted for it
-	OutAcked uint64     `json:"out_acked"` // of these, durable there
-	Denied   uint64     `json:"denied"`    // of these, not admitted there
-	In       uint64     `json:"in"`        // records taken from it
+	Hub       wire.HubID `json:"hub"`
+	Endpoints []string   `json:"endpoints"`
+	Pins      []string   `json:"pins"`
+	MayReach  []string   `json:"may_reach"`
+	By        string     `json:"by"`
+	User      string     `json:"user,omitempty"`
+	AddedUS   int64      `json:"added_us"`
+	OutHead   uint64     `json:"out_head"`  // records accepted for it
+	OutAcked  uint64     `json:"out_acked"` // of these, durable there
+	Denied    uint64     `json:"denied"`    // of these, not admitted there
+	In        uint64     `json:"in"`        // records taken from it
 }
 
 // Status reports the state as of a turn that is synced when it returns.
@@ -62,7 +62,7 @@ func (h *Hub) Status(ctx context.Context) (Status, error) {
 		for _, p := range v.st.trust.Peers() {
 			l := v.st.laneOf(p.Hub)
 			ps := PeerStatus{
-				Hub: p.Hub, Endpoint: p.Endpoint, By: p.By, User: p.User, AddedUS: p.AddedUS,
+				Hub: p.Hub, Endpoints: p.Endpoints, By: p.By, User: p.User, AddedUS: p.AddedUS,
 				OutHead: l.outHead, OutAcked: l.acked, Denied: l.denied, In: l.in.Seq,
 			}
 			for _, pin := range p.Pins {

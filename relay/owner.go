@@ -116,14 +116,14 @@ func (o *owner) yields() bool { return o.relay.greeter.self > o.peer }
 
 // dial begins an attempt where none is under way.
 func (o *owner) dial() {
-	if o.link != nil || o.attempt != nil || o.conf.Endpoint == "" || o.ctx.Err() != nil {
+	if o.link != nil || o.attempt != nil || len(o.conf.Endpoints) == 0 || o.ctx.Err() != nil {
 		return
 	}
 	a := &attempt{}
 	a.ctx, a.cancel = context.WithCancel(o.ctx)
 	o.attempt = a
 	o.enter(Dialling)
-	endpoint := o.conf.Endpoint
+	endpoint := o.conf.Endpoints[0]
 	o.relay.running.Go(func() {
 		conn, err := o.relay.transport.Dial(a.ctx, endpoint, o.peer)
 		o.bring(dialResult{attempt: a, conn: conn, err: err})
@@ -334,7 +334,7 @@ func (o *owner) failed(e ended) {
 }
 
 func (o *owner) dialAfter(wait time.Duration) {
-	if o.conf.Endpoint == "" {
+	if len(o.conf.Endpoints) == 0 {
 		return // the peer dials
 	}
 	o.timer.Reset(wait)
@@ -350,7 +350,7 @@ func (o *owner) onNews() {
 	if !ok {
 		return // the relay stops this owner
 	}
-	changed := conf.Endpoint != o.conf.Endpoint || !slices.Equal(conf.Pins, o.conf.Pins)
+	changed := !slices.Equal(conf.Endpoints, o.conf.Endpoints) || !slices.Equal(conf.Pins, o.conf.Pins)
 	o.conf = conf
 	if o.link != nil {
 		if !slices.Contains(conf.Pins, federation.Pin(o.link.pin)) {

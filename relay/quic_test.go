@@ -35,7 +35,7 @@ func newPlace(t testing.TB, hub wire.HubID) *place {
 
 func (p *place) peer() federation.Peer {
 	return federation.Peer{
-		Hub: wire.HubID(p.id.HubID()), Endpoint: p.sock.LocalAddr().String(), Pins: []federation.Pin{federation.Pin(p.id.Pin())},
+		Hub: wire.HubID(p.id.HubID()), Endpoints: []string{p.sock.LocalAddr().String()}, Pins: []federation.Pin{federation.Pin(p.id.Pin())},
 	}
 }
 
@@ -107,7 +107,7 @@ func TestOwnEndpointOverQUIC(t *testing.T) {
 	defer pb.sock.Close()
 	a := newStore(alpha)
 	peer := pb.peer()
-	peer.Endpoint = pa.sock.LocalAddr().String()
+	peer.Endpoints = []string{pa.sock.LocalAddr().String()}
 	a.setTrust(peer)
 	r, stop := pa.run(t, a)
 	defer a.close()

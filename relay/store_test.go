@@ -71,7 +71,7 @@ func newStoreOf(self wire.HubID, commit time.Duration, depth int, peers ...wire.
 func (s *store) setPeers(peers ...wire.HubID) {
 	var list []federation.Peer
 	for _, p := range peers {
-		list = append(list, federation.Peer{Hub: p, Endpoint: string(p), Pins: []federation.Pin{federation.Pin(pinFor(p))}})
+		list = append(list, federation.Peer{Hub: p, Endpoints: []string{string(p)}, Pins: []federation.Pin{federation.Pin(pinFor(p))}})
 	}
 	s.setTrust(list...)
 }

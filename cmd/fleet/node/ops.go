@@ -47,7 +47,7 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 func (n *Node) peer(p federation.Peer) PeerStatus {
 	lane := n.hub.LaneOut(p.Hub)
 	row := PeerStatus{
-		Hub: string(p.Hub), Endpoint: p.Endpoint, By: p.By, User: p.User, AddedUS: p.AddedUS,
+		Hub: string(p.Hub), Endpoint: strings.Join(p.Endpoints, ","), By: p.By, User: p.User, AddedUS: p.AddedUS,
 		OutHead: lane.Head, OutAcked: lane.Acked, OutRefused: lane.Denied, In: n.hub.LaneIn(p.Hub).Seq,
 	}
 	for _, pin := range p.Pins {
@@ -140,8 +140,11 @@ func (n *Node) notSelf(p federation.Peer) error {
 	if s := n.serving.Load(); s != nil {
 		links = s.links.LocalAddr().String()
 	}
-	if sameListener(p.Endpoint, links) {
-		return &Refusal{Reason: wire.ReasonSelfDial, Text: "the endpoint " + p.Endpoint + " is this node's own links address", Next: Advice("give the address and UDP port of the other hub's node")}
+	for _, endpoint := range p.Endpoints {
+		if !sameListener(endpoint, links) {
+			continue
+		}
+		return &Refusal{Reason: wire.ReasonSelfDial, Text: "the endpoint " + endpoint + " is this node's own links address", Next: Advice("give the address and UDP port of the other hub's node")}
 	}
 	return nil
 }
@@ -184,7 +187,7 @@ func parsePeer(in Peer) (federation.Peer, error) {
 	if strings.TrimSpace(in.By) == "" {
 		return federation.Peer{}, bad(wire.ReasonWrongUsage, "nobody approves: --by NAME says who compared the pin")
 	}
-	p := federation.Peer{Hub: id, Endpoint: in.Endpoint, By: in.By}
+	p := federation.Peer{Hub: id, Endpoints: []string{in.Endpoint}, By: in.By}
 	for _, text := range in.Pins {
 		pin, err := certs.ParsePin(text)
 		if err != nil {
