@@ -163,8 +163,8 @@ func TestNextSteps(t *testing.T) {
 			t.Errorf("%s: %v", r.Word, err)
 		}
 		for _, remote := range []bool{false, true} {
-			_, next := reasonMeaning(node.PeerStatus{Hub: "hub.example", Endpoint: "127.0.0.1:1", LinkReason: string(r.Word), LinkRemote: remote, LinkAttempts: 1})
-			if err := checkNext(next); err != nil {
+			_, next := node.PeerStatus{Hub: "hub.example", Endpoint: "127.0.0.1:1", LinkReason: string(r.Word), LinkRemote: remote, LinkAttempts: 1}.LinkWhy()
+			if err := checkNext(next.String()); err != nil {
 				t.Errorf("beside a link, %s: %v", r.Word, err)
 			}
 		}
