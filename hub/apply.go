@@ -93,7 +93,9 @@ func (st *state) chatOut(ev *journal.Event, r *journal.ChatAccepted, w tables) *
 	l := st.lane(wire.HubID(r.Dest))
 	l.outHead = r.LaneSeq
 	l.outHash = linkOf(ev, r).Next(l.outHash)
-	w.Put(journal.LaneKey(r.Dest, r.LaneSeq), outboxRow(ev.Seq, l.outHash))
+	l.outBytes += bodyLen(ev)
+	row := outboxRow{seq: ev.Seq, hash: l.outHash, bytes: l.outBytes}
+	w.Put(journal.LaneKey(r.Dest, r.LaneSeq), row.append(nil))
 	return l
 }
 
@@ -122,6 +124,12 @@ func (st *state) laneAcked(r *journal.LaneAcked, w tables) *lane {
 	l := st.lane(wire.HubID(r.Peer))
 	w.DeleteRange(journal.LaneRange(r.Peer, l.acked, r.LaneSeq-1))
 	l.acked, l.ackHash = r.LaneSeq, r.Hash
+	switch {
+	case l.acked == l.outHead:
+		l.ackBytes = l.outBytes
+	case r.Bytes > 0: // 0: an event of a build that did not count
+		l.ackBytes = r.Bytes
+	}
 	return l
 }
 
@@ -194,19 +202,6 @@ func parseMailboxRow(row []byte) (sender, part string, ok bool) {
 		return "", "", false
 	}
 	return string(row[size : size+int(n)]), string(row[size+int(n):]), true
-}
-
-// outboxRow is the value of a lane row: the event and the lane's rolling hash.
-func outboxRow(seq uint64, hash [32]byte) []byte {
-	return append(seqBytes(seq), hash[:]...)
-}
-
-func parseOutboxRow(row []byte) (seq uint64, hash [32]byte, ok bool) {
-	if len(row) != 40 {
-		return 0, hash, false
-	}
-	copy(hash[:], row[8:])
-	return binary.BigEndian.Uint64(row), hash, true
 }
 
 func seqBytes(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }

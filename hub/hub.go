@@ -44,12 +44,16 @@ type Options struct {
 	OnFatal func(error)
 }
 
-// Limits bound what agents may hold.
+// Limits bound what agents may hold and what may wait for peers.
 type Limits struct {
 	Sockets         int // 16,384
 	PerHost         int // 32 per remote host; loopback is exempt
 	Unauthenticated int // sockets of a secured hub without a name; = Sockets
 	FrameBytes      int // largest message, 1 MiB
+
+	// What may wait for one peer. A chat beyond them is refused with outbox_full.
+	PeerRecords int   // records, 1,000,000
+	PeerBytes   int64 // of bodies, 1 GiB
 }
 
 func (o Options) withDefaults() Options {
@@ -57,6 +61,8 @@ func (o Options) withDefaults() Options {
 	o.Limits.PerHost = orDefault(o.Limits.PerHost, 32)
 	o.Limits.Unauthenticated = orDefault(o.Limits.Unauthenticated, o.Limits.Sockets)
 	o.Limits.FrameBytes = orDefault(o.Limits.FrameBytes, 1<<20)
+	o.Limits.PeerRecords = orDefault(o.Limits.PeerRecords, 1_000_000)
+	o.Limits.PeerBytes = orDefault(o.Limits.PeerBytes, 1<<30)
 	o.RegistrationTimeout = orDefault(o.RegistrationTimeout, 10*time.Second)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -140,7 +146,7 @@ func (h *Hub) start(st *state) {
 			st: st, ro: newRoster(), store: h.opts.Store, published: h.published,
 			config: config{
 				self: h.opts.HubID, version: h.opts.Version, configEpoch: h.opts.ConfigEpoch,
-				privateDirected: h.opts.PrivateDirected, frameBytes: h.opts.Limits.FrameBytes,
+				privateDirected: h.opts.PrivateDirected, frameBytes: h.opts.Limits.FrameBytes, limits: h.opts.Limits,
 				fault: newFault(h.opts.Fault), counting: make(chan struct{}, 1), refusals: h.refusals,
 			},
 		},

@@ -43,8 +43,8 @@ func (h *Hub) LaneHash(peer wire.HubID, seq uint64) (hash [32]byte, ok bool) {
 	if err != nil || !ok {
 		return hash, false
 	}
-	_, hash, ok = parseOutboxRow(row)
-	return hash, ok
+	at, ok := parseOutboxRow(row)
+	return at.hash, ok
 }
 
 // Outbox lists synced records of our lane to a peer after a position, in order:
@@ -75,29 +75,21 @@ func (h *Hub) Outbox(peer wire.HubID, after uint64, maxCount, maxBytes int) ([]O
 }
 
 // outRecord reads one lane record from the journal.
-func (h *Hub) outRecord(row []byte) (OutRecord, error) {
-	seq, _, ok := parseOutboxRow(row)
-	if !ok {
-		return OutRecord{}, &Error{Reason: wire.ReasonJournalCorrupt, Text: "an outbox row is unreadable", Next: "fleet journal verify"}
-	}
-	ev, ok, err := h.opts.Store.Event(seq)
-	if err != nil {
-		return OutRecord{}, err
-	}
-	body, held, err := h.opts.Store.Body(seq)
-	if err != nil {
-		return OutRecord{}, err
-	}
-	if !ok || !held {
-		return OutRecord{}, &Error{Reason: wire.ReasonJournalCorrupt, Text: "an outbox row names a record that is gone", Next: "fleet journal verify"}
-	}
-	rec, err := ev.Record()
+func (h *Hub) outRecord(value []byte) (OutRecord, error) {
+	row, ev, rec, err := h.laneEvent(value)
 	if err != nil {
 		return OutRecord{}, err
 	}
 	chat, ok := rec.(journal.ChatAccepted)
 	if !ok {
-		return OutRecord{}, &Error{Reason: wire.ReasonJournalCorrupt, Text: "an outbox row names no chat", Next: "fleet journal verify"}
+		return OutRecord{}, laneCorrupt("an outbox row names no chat")
+	}
+	body, held, err := h.opts.Store.Body(row.seq)
+	if err != nil {
+		return OutRecord{}, err
+	}
+	if !held {
+		return OutRecord{}, laneCorrupt("an outbox row names a record that is gone")
 	}
 	origin := Origin{
 		Hub: h.opts.HubID, Epoch: h.epoch.Number, EpochID: h.epoch.ID, LaneSeq: chat.LaneSeq, MsgID: chat.MsgID,

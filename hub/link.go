@@ -227,11 +227,11 @@ func (c *ackedCommand) decide(v *view, d *draft) {
 		}
 	}
 	if c.seq > l.acked {
-		_, hash, ok := v.outboxRow(c.peer, c.seq)
+		row, ok := v.outboxRow(c.peer, c.seq)
 		if !ok {
 			panic(fmt.Sprintf("hub: no outbox row %d for %s", c.seq, c.peer))
 		}
-		d.add(v.now, journal.LaneAcked{Peer: string(c.peer), LaneSeq: c.seq, Hash: hash})
+		d.add(v.now, journal.LaneAcked{Peer: string(c.peer), LaneSeq: c.seq, Hash: row.hash, Bytes: row.bytes})
 	}
 	d.quietly(c.done) // lost with a crash, the peer's next hello says it again
 }
@@ -239,34 +239,21 @@ func (c *ackedCommand) decide(v *view, d *draft) {
 // remoteRefused tells the sender of a chat that the far hub did not admit it;
 // the notification is kept until a socket took it.
 func (c *ackedCommand) remoteRefused(v *view, d *draft, r Refusal) {
-	chatSeq, _, ok := v.outboxRow(c.peer, r.Seq)
+	row, ok := v.outboxRow(c.peer, r.Seq)
 	if !ok {
 		return
 	}
-	chat, ok := v.chat(chatSeq)
+	chat, ok := v.chat(row.seq)
 	if !ok {
 		return
 	}
 	d.refused(v, r.Reason, "chat refused by the far hub", chat.Sender+" to "+chat.Target)
 	rec := journal.RemoteRefused{
-		Peer: string(c.peer), LaneSeq: r.Seq, ChatSeq: chatSeq, MsgID: chat.MsgID, Sender: chat.Sender,
+		Peer: string(c.peer), LaneSeq: r.Seq, ChatSeq: row.seq, MsgID: chat.MsgID, Sender: chat.Sender,
 		Target: chat.Target, ClientMsgID: chat.ClientMsgID, ClientTimestamp: chat.ClientTimestamp,
 		Reason: string(r.Reason),
 	}
 	seq := d.add(v.now, rec)
 	to := v.ro.byName(chat.Sender)
 	d.tellSender(v, chat.Sender, to, noteItem(to, seq, refusalFrame(v.config.self, v.now, rec)))
-}
-
-// outboxRow reads one row of our lane to a peer. What a peer speaks of was sent
-// after its sync, so it is in Pebble.
-func (v *view) outboxRow(peer wire.HubID, laneSeq uint64) (seq uint64, hash [32]byte, ok bool) {
-	row, ok, err := v.store.Get(journal.LaneKey(string(peer), laneSeq))
-	if err != nil {
-		panic(err)
-	}
-	if !ok {
-		return 0, hash, false
-	}
-	return parseOutboxRow(row)
 }

@@ -35,6 +35,7 @@ type publishedLane struct {
 	outHash [32]byte
 	ackHash [32]byte
 	refused []Refusal
+	bytes   uint64 // of bodies not acknowledged
 	ring    ring
 }
 
@@ -46,13 +47,14 @@ type laneUpdate struct {
 	out              LaneOut
 	outHash, ackHash [32]byte
 	refused          []Refusal
+	bytes            uint64
 	record           *OutRecord // the record this event added to the lane
 }
 
 func laneUpdateOf(l *lane) laneUpdate {
 	return laneUpdate{
 		peer: l.peer, in: l.in, out: LaneOut{Head: l.outHead, Acked: l.acked, Denied: l.denied},
-		outHash: l.outHash, ackHash: l.ackHash, refused: l.refused,
+		outHash: l.outHash, ackHash: l.ackHash, refused: l.refused, bytes: l.waiting(),
 	}
 }
 
@@ -108,7 +110,7 @@ func (p *published) update(u laneUpdate) {
 		l = &publishedLane{}
 		p.lanes[u.peer] = l
 	}
-	l.in, l.out, l.outHash, l.ackHash, l.refused = u.in, u.out, u.outHash, u.ackHash, u.refused
+	l.in, l.out, l.outHash, l.ackHash, l.refused, l.bytes = u.in, u.out, u.outHash, u.ackHash, u.refused, u.bytes
 	p.rings -= l.ring.bytes
 	if u.record != nil {
 		l.ring.push(*u.record, min(ringBytes, ringsBytes-p.rings))
@@ -136,7 +138,7 @@ func (p *published) lane(peer wire.HubID) publishedLane {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if l := p.lanes[peer]; l != nil {
-		return publishedLane{in: l.in, out: l.out, outHash: l.outHash, ackHash: l.ackHash, refused: l.refused}
+		return publishedLane{in: l.in, out: l.out, outHash: l.outHash, ackHash: l.ackHash, refused: l.refused, bytes: l.bytes}
 	}
 	return publishedLane{}
 }

@@ -21,8 +21,8 @@ import (
 //	9 token    { 1 id 2 seat 3 by 4 hash 5 created us }                    by id
 //	10 peer    { 1 hub 2 endpoint 3 pin… 4 pattern… 5 by 6 user 7 added us }  by hub
 //	11 lane    { 1 peer 2 out head 3 out hash 4 acked 5 ack hash 6 in epoch id 7 in seq 8 in hash
-//	           9 refusal { 1 seq 2 reason } 10 denied }                                by peer
-const hotStateFormat = 1
+//	           9 refusal { 1 seq 2 reason } 10 denied 11 out bytes 12 ack bytes }      by peer
+const hotStateFormat = 2
 
 // errHotState says that a snapshot is not a hot state this build reads.
 var errHotState = errors.New("hub: unreadable snapshot of the hot state")
@@ -97,6 +97,8 @@ func (l *lane) encode(m *fields) {
 		m.message(9, func(m *fields) { m.num(1, r.Seq); m.text(2, string(r.Reason)) })
 	}
 	m.num(10, l.denied)
+	m.num(11, l.outBytes)
+	m.num(12, l.ackBytes)
 }
 
 // decodeState reads what encode wrote and nothing else: a state has one encoding, so
@@ -260,6 +262,10 @@ func (st *state) decodeLane(b []byte) error {
 			return l.decodeRefusal(v.raw)
 		case 10:
 			l.denied = v.num
+		case 11:
+			l.outBytes = v.num
+		case 12:
+			l.ackBytes = v.num
 		}
 		return nil
 	})

@@ -41,10 +41,13 @@ type lane struct {
 	peer    wire.HubID
 	outHead uint64   // last sequence given to the peer
 	outHash [32]byte // rolling hash at outHead
-	acked   uint64   // cumulative acknowledgement by the peer
-	ackHash [32]byte // rolling hash at acked
-	denied  uint64   // records of ours the peer did not admit
-	in      Cursor   // what this node holds of the peer's lane
+	// outBytes and ackBytes are the bytes of all bodies up to outHead and up to
+	// acked: their difference is what waits.
+	outBytes, ackBytes uint64
+	acked              uint64   // cumulative acknowledgement by the peer
+	ackHash            [32]byte // rolling hash at acked
+	denied             uint64   // records of ours the peer did not admit
+	in                 Cursor   // what this node holds of the peer's lane
 	// refused are the refusals among the latest refusalWindow records of the
 	// peer's lane, ascending. The slice is replaced, never altered.
 	refused []Refusal

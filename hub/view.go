@@ -43,6 +43,7 @@ type config struct {
 	configEpoch     string
 	privateDirected *bool
 	frameBytes      int
+	limits          Limits
 	fault           *fault
 	refusals        *refusals
 	counting        chan struct{} // capacity 1: held while mail is counted

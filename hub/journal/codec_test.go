@@ -50,7 +50,7 @@ func samples() []Record {
 		TokenRevoked{ID: "t1", By: "admin:x"},
 		PeerAdded{Hub: "far.example", Endpoint: "far.example:8877", Pins: [][32]byte{{2}, {}}, MayReach: []string{"p/*", "q/b"}, By: "Ann", User: "root"},
 		InboundRefused{Origin: o, Reason: "not_permitted"},
-		LaneAcked{Peer: "far.example", LaneSeq: 12, Hash: [32]byte{5}},
+		LaneAcked{Peer: "far.example", LaneSeq: 12, Hash: [32]byte{5}, Bytes: 4096},
 		RemoteRefused{
 			Peer: "far.example", LaneSeq: 1, ChatSeq: 2, MsgID: 3, Sender: "p/a", Target: "q/b@far.example",
 			ClientMsgID: "c", ClientTimestamp: "17", Reason: "not_permitted",

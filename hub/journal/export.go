@@ -102,6 +102,7 @@ type exportedAck struct {
 	Peer    string `json:"peer"`
 	LaneSeq uint64 `json:"lane_seq"`
 	Hash    string `json:"hash"`
+	Bytes   uint64 `json:"bytes,omitzero"`
 }
 
 type exportedPurge struct {
@@ -129,7 +130,7 @@ func exportRecord(rec any) any {
 	case InboundRefused:
 		return exportedRefusal{exportOrigin(&r.Origin), r.Reason}
 	case LaneAcked:
-		return exportedAck{r.Peer, r.LaneSeq, hex.EncodeToString(r.Hash[:])}
+		return exportedAck{r.Peer, r.LaneSeq, hex.EncodeToString(r.Hash[:]), r.Bytes}
 	case BodyPurged:
 		return exportedPurge{r.Seq, hex.EncodeToString(r.Digest[:]), r.By, r.Reason}
 	case ReceiptSettled:

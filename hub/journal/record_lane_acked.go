@@ -7,6 +7,7 @@ type LaneAcked struct {
 	Peer    string
 	LaneSeq uint64
 	Hash    [32]byte // the lane's rolling hash up to and including LaneSeq
+	Bytes   uint64   // of all bodies of the lane up to and including LaneSeq
 }
 
 // Kind is KindLaneAcked.
@@ -16,7 +17,8 @@ func (LaneAcked) Kind() Kind { return KindLaneAcked }
 func (r LaneAcked) Append(dst []byte) []byte {
 	dst = appendText(dst, 1, r.Peer)
 	dst = appendUint(dst, 2, r.LaneSeq)
-	return appendFixed(dst, 3, r.Hash[:])
+	dst = appendFixed(dst, 3, r.Hash[:])
+	return appendUint(dst, 4, r.Bytes)
 }
 
 // ParseLaneAcked reads what Append wrote; unknown fields are an error.
@@ -30,6 +32,8 @@ func (r *LaneAcked) field(d *decoder, num protowire.Number) {
 		r.LaneSeq = d.uint()
 	case 3:
 		d.fixed(r.Hash[:])
+	case 4:
+		r.Bytes = d.uint()
 	default:
 		d.unknown()
 	}

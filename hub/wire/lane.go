@@ -3,10 +3,48 @@ package wire
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"strconv"
 )
 
 // laneTag separates these hashes from any other use of SHA-256 in the program.
 const laneTag = "fleet-lane-1\x00"
+
+// LaneKind is what one record of a lane is. The zero value is a chat.
+type LaneKind uint8
+
+// The kinds of lane records. Numbers are on disk and words on the wire: append only.
+const (
+	// LaneChat is a chat for one seat of the receiving hub.
+	LaneChat LaneKind = 0
+	// LaneReceipt is what the sending hub says of a chat of the receiving one.
+	LaneReceipt LaneKind = 1
+	// LaneWithdrawn is a chat that was ended before it ever left its hub. It keeps
+	// its number, so that the lane stays dense, and has no body.
+	LaneWithdrawn LaneKind = 2
+)
+
+var laneKinds = [...]string{LaneChat: "chat", LaneReceipt: "receipt", LaneWithdrawn: "withdrawn"}
+
+// Known says whether this build knows the kind.
+func (k LaneKind) Known() bool { return int(k) < len(laneKinds) }
+
+// String is the kind's word on a link.
+func (k LaneKind) String() string {
+	if !k.Known() {
+		return "lane kind " + strconv.Itoa(int(k))
+	}
+	return laneKinds[k]
+}
+
+// ParseLaneKind reads the word of a kind.
+func ParseLaneKind(word string) (k LaneKind, ok bool) {
+	for k, known := range laneKinds {
+		if known == word {
+			return LaneKind(k), true
+		}
+	}
+	return 0, false
+}
 
 // LaneLink is one record of a lane as its rolling hash sees it.
 //

@@ -52,6 +52,7 @@ const (
 	ReasonMalformedJSON      Reason = "malformed_json"
 	ReasonNotPermitted       Reason = "not_permitted"
 	ReasonOneTargetOnly      Reason = "one_target_only"
+	ReasonOutboxFull         Reason = "outbox_full"
 	ReasonQuarantined        Reason = "quarantined"
 	ReasonTokenInvalid       Reason = "token_invalid"
 	ReasonTokenNotForName    Reason = "token_not_for_name"
@@ -216,6 +217,7 @@ func frameReasons() []ReasonInfo {
 		{ReasonMalformedJSON, "The text is not strict JSON.", "Correct the client: UTF-8, no name twice, finite numbers, at most 64 levels."},
 		{ReasonNotPermitted, "The receiving side has not granted this message's way.", "Ask the other hub's administrator for a may-reach pattern that covers the seat."},
 		{ReasonOneTargetOnly, "A message to another hub must name exactly one seat.", "Send one message per seat."},
+		{ReasonOutboxFull, "As many messages, or bytes, wait for that hub as may.", "Send it again later; see with fleet queue list what waits and why."},
 		{ReasonQuarantined, "Handling the record failed; its bytes were put aside and the rest goes on.", "Find its bytes, kind record_quarantined, with fleet journal export, bodies included, and report them."},
 		{ReasonTokenInvalid, "The token is not known here or was revoked.", "Make a new token with fleet agent token create."},
 		{ReasonTokenNotForName, "The token was made for another seat.", "Use the seat's own token."},
