@@ -3,6 +3,7 @@ package federation
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"fleetrelay/hub/wire"
@@ -48,8 +49,26 @@ type Ceiling struct {
 	Receipts      Receipts
 	Roster        bool
 	MaxBodyBytes  uint64 // of one body
-	MaxFrameBytes uint64 // of one link frame's header and payload
+	MaxFrameBytes uint64 // of one link frame's payload
 	MaxHops       uint64
+}
+
+// frameRoom is what the payload of a frame holds beside the largest body: the
+// record's origin block.
+const frameRoom = 64 << 10
+
+// BuildCeiling is what this build offers when its agents take messages of
+// maxBody bytes.
+func BuildCeiling(maxBody int) Ceiling {
+	size := uint64(max(maxBody, 0))
+	return Ceiling{
+		Chat: true, Receipts: ReceiptsDeferred, MaxBodyBytes: size, MaxFrameBytes: size + frameRoom, MaxHops: 1,
+	}
+}
+
+// IsMember says whether a profile of this build has a member of that name.
+func IsMember(name string) bool {
+	return slices.ContainsFunc(Ceiling{}.rows(), func(r row) bool { return r.name == name })
 }
 
 // Profile is what two hubs agreed on: a relay version, which owns the list of

@@ -77,7 +77,7 @@ type LinkType string
 
 // Types of link frames.
 const (
-	// LinkHello opens a link: versions, identity, epoch, cursor.
+	// LinkHello opens a link: versions, identity, epoch, cursor, offer.
 	LinkHello LinkType = "hello"
 	// LinkRecords carries a run of lane records.
 	LinkRecords LinkType = "records"
@@ -85,9 +85,13 @@ const (
 	LinkAck LinkType = "ack"
 	// LinkBye ends a link and says why.
 	LinkBye LinkType = "bye"
+	// LinkProfile says what the sender takes the link to admit, by its digest.
+	LinkProfile LinkType = "profile"
+	// LinkBeat is a sign of life that carries clocks.
+	LinkBeat LinkType = "beat"
 )
 
 // LinkTypes lists the link frame types. The caller owns the slice.
 func LinkTypes() []LinkType {
-	return []LinkType{LinkHello, LinkRecords, LinkAck, LinkBye}
+	return []LinkType{LinkHello, LinkRecords, LinkAck, LinkBye, LinkProfile, LinkBeat}
 }

@@ -17,10 +17,12 @@
 //
 // The list is append-only; a type that is retired keeps its line.
 //
-//	hello    first frame in both directions, once: relay versions, hub, instance, link number, epoch, cursors
+//	hello    first frame in both directions, once: relay versions, hub, instance, link number, epoch, cursors, offer
 //	records  consecutive records of the sender's lane; payload = origin block, body, origin block, body, …
 //	ack      everything up to seq is durable at the receiver; which of it was refused, and why
 //	bye      the last frame: why the link ends
+//	profile  first frame after the hello, once: digest of what the link admits
+//	beat     every 400 ms: a sign of life with the sender's clock
 //
 // # Relay versions
 //
@@ -28,7 +30,7 @@
 // with a type or a member outside that version ends the link with link_protocol; in a hello unknown members are ignored,
 // because it is read before a version is agreed on.
 //
-//	1  2026-11  hello, records, ack, bye; one hop (max_hops 1)
+//	1  2026-11  hello, records, ack, bye, profile, beat; one hop (max_hops 1)
 //
 // # Duties of the caller
 //

@@ -47,6 +47,14 @@ func (f *fields) number(name string) uint64 {
 	return uint64(n)
 }
 
+func (f *fields) flag(name string) bool {
+	b, ok := f.raw(name).Bool()
+	if !ok {
+		f.fail("member %s is not true or false", name)
+	}
+	return b
+}
+
 func (f *fields) text(name string) string {
 	s, ok := f.raw(name).Text()
 	if !ok {

@@ -7,7 +7,9 @@ import (
 	"io"
 	"testing"
 
+	"fleetrelay/federation"
 	"fleetrelay/hub/wire"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -23,6 +25,10 @@ func parseFrame(f Frame) (any, error) {
 		return ParseAck(f)
 	case wire.LinkBye:
 		return ParseBye(f)
+	case wire.LinkProfile:
+		return ParseProfile(f)
+	case wire.LinkBeat:
+		return ParseBeat(f)
 	}
 	return nil, errors.New("no parser")
 }
@@ -35,6 +41,10 @@ func appendFrame(v any) []byte {
 	case Ack:
 		return v.Append(nil)
 	case Bye:
+		return v.Append(nil)
+	case Profile:
+		return v.Append(nil)
+	case Beat:
 		return v.Append(nil)
 	case Records:
 		return appendRecords(v)
@@ -84,9 +94,17 @@ func origin2() Origin {
 func helloGolden() Hello {
 	h := Hello{
 		Versions: Versions{1, 1}, Hub: "alpha.example", Instance: id16(0), Link: 7, Epoch: 1, EpochID: id16(0xa0),
-		In: Position{EpochID: id16(0xb0), Seq: 41}, Out: Extent{Head: 99, Acked: 90},
+		In: Position{EpochID: id16(0xb0), Seq: 41}, Out: Extent{Head: 99, Acked: 90}, Offer: federation.BuildCeiling(1 << 20),
 	}
 	copy(h.In.Hash[:], bytes.Repeat([]byte{0xc0}, 32))
+	return h
+}
+
+func helloReconciled() Hello {
+	h := helloGolden()
+	h.Epoch, h.EpochID, h.Base.Seq = 2, id16(0xd0), 90
+	copy(h.Base.Hash[:], bytes.Repeat([]byte{0xe0}, 32))
+	h.Offer.Receipts = federation.ReceiptsNone
 	return h
 }
 
@@ -103,11 +121,16 @@ func golden() map[string]any {
 		"frame-hello": helloGolden(),
 		"frame-hello-first": Hello{
 			Versions: Versions{1, 1}, Hub: "alpha.example", Instance: id16(0), Link: 1, Epoch: 1, EpochID: id16(0xa0),
+			Offer: federation.BuildCeiling(1 << 20),
 		},
-		"frame-ack":         Ack{Seq: 1024},
-		"frame-ack-refused": Ack{Seq: 12, Refused: []Refused{{5, wire.ReasonNotPermitted}, {12, wire.ReasonDigestMismatch}}},
-		"frame-bye":         Bye{wire.ReasonHubShutdown},
-		"frame-records":     recordsGolden(),
+		"frame-hello-reconciled": helloReconciled(),
+		"frame-profile":          Profile{Digest: federation.Admit(1, helloGolden().Offer, helloReconciled().Offer).Digest()},
+		"frame-beat":             Beat{TimeUS: 1796063246832343, EchoUS: 1796063246432001, HeldUS: 399_812},
+		"frame-beat-first":       Beat{TimeUS: 1796063246832343},
+		"frame-ack":              Ack{Seq: 1024},
+		"frame-ack-refused":      Ack{Seq: 12, Refused: []Refused{{5, wire.ReasonNotPermitted}, {12, wire.ReasonDigestMismatch}}},
+		"frame-bye":              Bye{wire.ReasonHubShutdown},
+		"frame-records":          recordsGolden(),
 	}
 }
 

@@ -185,6 +185,24 @@ func TestFuzzPropertiesFindPlantedBugs(t *testing.T) {
 				return v, err
 			})
 		},
+		"clock that runs": func(in []byte) (any, error) {
+			return planted(in, func(_ *Frame, v any, err error) (any, error) {
+				if b, ok := v.(Beat); ok && err == nil {
+					b.HeldUS++
+					return b, nil
+				}
+				return v, err
+			})
+		},
+		"offer taken for another": func(in []byte) (any, error) {
+			return planted(in, func(_ *Frame, v any, err error) (any, error) {
+				if h, ok := v.(Hello); ok && err == nil {
+					h.Offer.MaxHops, h.Offer.MaxBodyBytes = h.Offer.MaxBodyBytes, h.Offer.MaxHops
+					return h, nil
+				}
+				return v, err
+			})
+		},
 	} {
 		if hunt(t, "frame", parse.check) == "" {
 			t.Errorf("frame: planted %s was not found", name)

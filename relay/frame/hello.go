@@ -2,7 +2,9 @@ package frame
 
 import (
 	"strconv"
+	"strings"
 
+	"fleetrelay/federation"
 	"fleetrelay/hub/wire"
 )
 
@@ -19,10 +21,20 @@ type Hello struct {
 	// Epoch and EpochID are the epoch in which the sender numbers its lane.
 	Epoch   uint64
 	EpochID [16]byte
+	// Base is where in the lane that epoch begins: not at 0 after the lane was reconciled.
+	Base Base
 	// In is how much the sender durably holds of the receiver's lane.
 	In Position
 	// Out is the state of the sender's own lane.
 	Out Extent
+	// Offer is the most that the sender admits on the link.
+	Offer federation.Ceiling
+}
+
+// Base is the record before an epoch's first one, and the lane's hash there.
+type Base struct {
+	Seq  uint64
+	Hash [32]byte
 }
 
 // Position is a cursor of a lane. All zero when nothing was received.
@@ -52,7 +64,11 @@ func (h *Hello) Append(dst []byte) []byte {
 	dst = strconv.AppendUint(dst, h.Epoch, 10)
 	dst = append(dst, `,"epoch_id":`...)
 	dst = appendHex(dst, h.EpochID[:])
-	dst = append(dst, `,"in":{"epoch_id":`...)
+	dst = append(dst, `,"base":{"seq":`...)
+	dst = strconv.AppendUint(dst, h.Base.Seq, 10)
+	dst = append(dst, `,"hash":`...)
+	dst = appendHex(dst, h.Base.Hash[:])
+	dst = append(dst, `},"in":{"epoch_id":`...)
 	dst = appendHex(dst, h.In.EpochID[:])
 	dst = append(dst, `,"seq":`...)
 	dst = strconv.AppendUint(dst, h.In.Seq, 10)
@@ -62,7 +78,19 @@ func (h *Hello) Append(dst []byte) []byte {
 	dst = strconv.AppendUint(dst, h.Out.Head, 10)
 	dst = append(dst, `,"acked":`...)
 	dst = strconv.AppendUint(dst, h.Out.Acked, 10)
-	return endHeader(append(dst, "}}"...), start, 0)
+	dst = append(dst, `},"offer":`...)
+	dst = appendOffer(dst, &h.Offer)
+	return endHeader(append(dst, '}'), start, 0)
+}
+
+func appendOffer(dst []byte, c *federation.Ceiling) []byte {
+	dst = strconv.AppendBool(append(dst, `{"chat":`...), c.Chat)
+	dst = strconv.AppendUint(append(dst, `,"max_body_bytes":`...), c.MaxBodyBytes, 10)
+	dst = strconv.AppendUint(append(dst, `,"max_frame_bytes":`...), c.MaxFrameBytes, 10)
+	dst = strconv.AppendUint(append(dst, `,"max_hops":`...), c.MaxHops, 10)
+	dst = wire.AppendString(append(dst, `,"receipts":`...), c.Receipts.String())
+	dst = strconv.AppendBool(append(dst, `,"roster":`...), c.Roster)
+	return append(dst, '}')
 }
 
 // ParseHello reads a hello and settles the relay version with what this side speaks. The versions are judged before any
@@ -96,11 +124,53 @@ func (h *Hello) parse(in *fields) {
 	h.Link = in.number("link")
 	h.Epoch = in.number("epoch")
 	in.hexTo(h.EpochID[:], "epoch_id")
+	h.Base = parseBase(in)
 	h.In = parsePosition(in)
 	h.Out = parseExtent(in)
-	if h.Link == 0 || h.Epoch == 0 {
+	h.Offer = parseOffer(in)
+	switch {
+	case h.Link == 0 || h.Epoch == 0:
 		in.fail("link and epoch count from 1")
+	case h.Base.Seq > h.Out.Acked:
+		in.fail("an epoch that begins at %d, where %d is acknowledged", h.Base.Seq, h.Out.Acked)
 	}
+}
+
+func parseBase(in *fields) (b Base) {
+	sub := in.object("base")
+	b.Seq = sub.number("seq")
+	sub.hexTo(b.Hash[:], "hash")
+	if b.Seq == 0 && b != (Base{}) {
+		sub.fail("a base at 0 with a hash")
+	}
+	in.adopt(sub)
+	return b
+}
+
+func parseOffer(in *fields) (c federation.Ceiling) {
+	sub := in.object("offer")
+	c.Chat, c.Roster = sub.flag("chat"), sub.flag("roster")
+	c.MaxBodyBytes, c.MaxFrameBytes = sub.number("max_body_bytes"), sub.number("max_frame_bytes")
+	c.MaxHops = sub.number("max_hops")
+	c.Receipts = federation.ParseReceipts(sub.text("receipts"))
+	in.adopt(sub)
+	return c
+}
+
+// maxUnknown bounds the names that [UnknownOffer] returns.
+const maxUnknown = 16
+
+// UnknownOffer lists the members of a hello's offer that this build does not know, to be shown: they are of later relay
+// versions and have no part in the profile. At most 16 names, each cut at 64 bytes.
+func UnknownOffer(f Frame) (names []string) {
+	in := fields{obj: f.header}
+	offer := in.object("offer")
+	for _, m := range offer.obj.Members {
+		if len(names) < maxUnknown && !federation.IsMember(m.Name) {
+			names = append(names, strings.ToValidUTF8(m.Name[:min(len(m.Name), maxReason)], ""))
+		}
+	}
+	return names
 }
 
 func parsePosition(in *fields) (p Position) {

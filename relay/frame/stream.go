@@ -121,7 +121,7 @@ func parseHeader(header []byte) (Frame, error) {
 	}
 	t := wire.LinkType(name)
 	switch t {
-	case wire.LinkHello, wire.LinkRecords, wire.LinkAck, wire.LinkBye:
+	case wire.LinkHello, wire.LinkRecords, wire.LinkAck, wire.LinkBye, wire.LinkProfile, wire.LinkBeat:
 		return Frame{Type: t, header: obj}, nil
 	}
 	return Frame{}, protocolError("frame of a type outside relay version 1")
