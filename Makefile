@@ -15,7 +15,7 @@ CC_FOUND  := $(shell command -v $${CC:-cc} 2>/dev/null || command -v gcc 2>/dev/
 FAULTS    := loss double swap altered early_effect
 
 .DEFAULT_GOAL := build
-.PHONY: help build test race check demo demo-fault bench fuzz crash vuln vuln-fault clean
+.PHONY: help build test race check demo demo-fault bench fuzz crash link vuln vuln-fault clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' Makefile
@@ -73,6 +73,9 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 
 crash: build ## thousands of messages each way under random SIGKILLs, then every planted fault
 	$(BIN) testing__crash $(ARGS)
+
+link: ## the link of two nodes cut at 500 random bytes, and out for 30 s
+	CGO_ENABLED=0 $(GO) test -count=1 -timeout 1h -v ./testenv/cut -args -cuts 500 -pairs 8 -outage 30s $(ARGS)
 
 vuln: ## known vulnerabilities (VULNDB=FOLDER for a local database)
 	$(GO) tool govulncheck $(if $(VULNDB),-db file://$(abspath $(VULNDB))) ./...

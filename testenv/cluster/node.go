@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ type Node struct {
 	Dir    string
 	Agents string // address of the agents' listener
 	Links  string // address of the links' listener
+	Front  string // where peers dial it, "" for Links: a wire of package faults may stand before it
 	Pin    string
 	Proc   *process.Process
 	binary string
@@ -109,7 +111,7 @@ func (n *Node) Stop(ctx context.Context) error {
 
 // Approve makes the other node a peer that may reach the seats of the patterns.
 func (n *Node) Approve(ctx context.Context, other *Node, mayReach ...string) error {
-	args := []string{"peer", "add", "--hub", other.Hub, "--endpoint", other.Links, "--pin", other.Pin, "--by", "test"}
+	args := []string{"peer", "add", "--hub", other.Hub, "--endpoint", cmp.Or(other.Front, other.Links), "--pin", other.Pin, "--by", "test"}
 	for _, pattern := range mayReach {
 		args = append(args, "--may-reach", pattern)
 	}
@@ -130,15 +132,9 @@ func Join(ctx context.Context, a, b *Node, mayReach ...string) error {
 // Online waits until exactly so many names are online.
 func (n *Node) Online(ctx context.Context, names int) error {
 	return process.Poll(ctx, func() error {
-		out, err := n.Command(ctx, "status", "--json")
+		s, err := n.Status(ctx)
 		if err != nil {
 			return err
-		}
-		var s struct {
-			Online int `json:"online"`
-		}
-		if err := wire.UnmarshalLax([]byte(out), &s); err != nil {
-			return process.Stop(err)
 		}
 		if s.Online != names {
 			return fmt.Errorf("%s has %d names online, not %d", n.Hub, s.Online, names)
@@ -147,28 +143,61 @@ func (n *Node) Online(ctx context.Context, names int) error {
 	})
 }
 
+// Link is what a node says of its link to a peer.
+type Link struct {
+	Hub     string `json:"hub"`
+	State   string `json:"link"`
+	SinceUS int64  `json:"link_since_us"`
+	Reason  string `json:"link_reason"`
+	Remote  bool   `json:"link_remote"` // the peer said so
+	Detail  string `json:"link_detail"`
+}
+
+// Status is the part of `fleet status --json` that runs look at.
+type Status struct {
+	Online   int               `json:"online"`
+	Peers    []Link            `json:"peers"`
+	Refusals map[string]uint64 `json:"refusals"`
+}
+
+// Status asks the node.
+func (n *Node) Status(ctx context.Context) (*Status, error) {
+	out, err := n.Command(ctx, "status", "--json")
+	if err != nil {
+		return nil, err
+	}
+	s := &Status{}
+	if err := wire.UnmarshalLax([]byte(out), s); err != nil {
+		return nil, fmt.Errorf("answer of status: %w", err)
+	}
+	return s, nil
+}
+
+// Link asks the node about its link to a peer, which it must have.
+func (n *Node) Link(ctx context.Context, peer string) (Link, error) {
+	s, err := n.Status(ctx)
+	if err != nil {
+		return Link{}, err
+	}
+	for _, p := range s.Peers {
+		if p.Hub == peer {
+			return p, nil
+		}
+	}
+	return Link{}, fmt.Errorf("%s has no peer %s", n.Hub, peer)
+}
+
 // Linked waits until the link to a peer is up.
 func (n *Node) Linked(ctx context.Context, peer string) error {
 	return process.Poll(ctx, func() error {
-		out, err := n.Command(ctx, "status", "--json")
+		link, err := n.Link(ctx, peer)
 		if err != nil {
 			return err
 		}
-		var s struct {
-			Peers []struct {
-				Hub  string `json:"hub"`
-				Link string `json:"link"`
-			} `json:"peers"`
+		if link.State != "up" {
+			return fmt.Errorf("%s has no link to %s", n.Hub, peer)
 		}
-		if err := wire.UnmarshalLax([]byte(out), &s); err != nil {
-			return process.Stop(err)
-		}
-		for _, p := range s.Peers {
-			if p.Hub == peer && p.Link == "up" {
-				return nil
-			}
-		}
-		return fmt.Errorf("%s has no link to %s", n.Hub, peer)
+		return nil
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fleetrelay/hub/journal"
+	"fleetrelay/testenv/app"
 	"fleetrelay/testenv/cluster"
 	"fleetrelay/testenv/failpoint"
 	"fleetrelay/testenv/process"
@@ -77,8 +78,8 @@ func drawPoint(rng *rand.Rand) string {
 // killer carries out the plans while the senders send.
 type killer struct {
 	nodes   []*cluster.Node
-	readers []*app
-	total   *counters
+	readers []*app.App
+	total   *app.Counts
 	idle    *atomic.Bool // the senders have nothing more to send: no further progress will come
 	kills   int
 }
@@ -104,7 +105,7 @@ func (k *killer) run(ctx context.Context, plans []plan) error {
 // await waits for progress, or for its end.
 func (k *killer) await(ctx context.Context, accepted int64) error {
 	return process.Poll(ctx, func() error {
-		if now := k.total.accepted.Load(); now < accepted && !k.idle.Load() {
+		if now := k.total.Accepted.Load(); now < accepted && !k.idle.Load() {
 			return fmt.Errorf("%d of %d messages are accepted", now, accepted)
 		}
 		return nil
@@ -116,9 +117,9 @@ const standstill = 200 * time.Millisecond
 
 // awaitOthers waits for progress on the surviving node, or for its end.
 func (k *killer) awaitOthers(ctx context.Context, accepted int64) error {
-	last, since := k.total.accepted.Load(), time.Now()
+	last, since := k.total.Accepted.Load(), time.Now()
 	return process.Poll(ctx, func() error {
-		now := k.total.accepted.Load()
+		now := k.total.Accepted.Load()
 		if now != last {
 			last, since = now, time.Now()
 		}
@@ -130,11 +131,11 @@ func (k *killer) awaitOthers(ctx context.Context, accepted int64) error {
 }
 
 // toggle lets a reader leave, or come back while its node may be dead.
-func (k *killer) toggle(ctx context.Context, a *app) error {
-	if a.online() {
-		return a.leave()
+func (k *killer) toggle(ctx context.Context, a *app.App) error {
+	if a.Online() {
+		return a.Leave()
 	}
-	return a.join(ctx)
+	return a.Join(ctx)
 }
 
 func (k *killer) kill(ctx context.Context, p *plan) error {
@@ -145,7 +146,7 @@ func (k *killer) kill(ctx context.Context, p *plan) error {
 		k.kills++
 	}
 	if len(p.victims) < len(k.nodes) {
-		if err := k.awaitOthers(ctx, k.total.accepted.Load()+p.downFor); err != nil {
+		if err := k.awaitOthers(ctx, k.total.Accepted.Load()+p.downFor); err != nil {
 			return err
 		}
 	}
@@ -171,14 +172,14 @@ func (k *killer) liveUntil(ctx context.Context, n *cluster.Node, point string) e
 	if err := n.Proc.Launch("--testing__failpoint", point); err != nil {
 		return err
 	}
-	last, since := k.total.accepted.Load(), time.Now()
+	last, since := k.total.Accepted.Load(), time.Now()
 	err := process.Poll(ctx, func() error {
 		select {
 		case <-n.Proc.Done():
 			return nil
 		default:
 		}
-		if now := k.total.accepted.Load(); now != last {
+		if now := k.total.Accepted.Load(); now != last {
 			last, since = now, time.Now()
 		}
 		if time.Since(since) < standstill {

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"fleetrelay/testenv/app"
 	"fleetrelay/testenv/checker"
 	"fleetrelay/testenv/cluster"
 	"fleetrelay/testenv/process"
@@ -65,9 +65,9 @@ func (o *Options) withDefaults() {
 type run struct {
 	o       Options
 	nodes   []*cluster.Node
-	senders []*app // of both nodes, alternating
-	readers []*app // the partner of senders[i] has the number i^1: it is on the other node
-	total   counters
+	senders []*app.App // of both nodes, alternating
+	readers []*app.App // the partner of senders[i] has the number i^1: it is on the other node
+	total   app.Counts
 	kills   int
 }
 
@@ -84,7 +84,7 @@ func Run(ctx context.Context, o Options) (res *Result, err error) {
 	if err := r.trafficOrStall(ctx); err != nil {
 		return nil, fmt.Errorf("traffic: %w", err)
 	}
-	perS := float64(r.total.accepted.Load()) / time.Since(sending).Seconds()
+	perS := float64(r.total.Accepted.Load()) / time.Since(sending).Seconds()
 	if err := r.drain(ctx); err != nil {
 		return nil, fmt.Errorf("drain: %w", err)
 	}
@@ -122,23 +122,24 @@ func (r *run) setUp(ctx context.Context) error {
 
 // people makes the applications. Every second reader begins offline.
 func (r *run) people(ctx context.Context) error {
+	logs := filepath.Join(r.o.Dir, clientsDir)
 	for i := range 2 * r.o.Senders {
 		n := r.nodes[i%2]
-		s, err := newApp(&r.o, n, fmt.Sprintf("%s/s%d", project, i/2), &r.total)
+		s, err := app.New(n, fmt.Sprintf("%s/s%d", project, i/2), logs, &r.total)
 		if err != nil {
 			return err
 		}
 		r.senders = append(r.senders, s)
-		reader, err := newApp(&r.o, n, fmt.Sprintf("%s/r%d", project, i/2), &r.total)
+		reader, err := app.New(n, fmt.Sprintf("%s/r%d", project, i/2), logs, &r.total)
 		if err != nil {
 			return err
 		}
 		r.readers = append(r.readers, reader)
-		if err := s.join(ctx); err != nil {
+		if err := s.Join(ctx); err != nil {
 			return err
 		}
 		if i/2%2 == 0 {
-			if err := reader.join(ctx); err != nil {
+			if err := reader.Join(ctx); err != nil {
 				return err
 			}
 		}
@@ -213,7 +214,7 @@ func (r *run) sendAll(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for i, s := range r.senders {
 		g.Go(func() error {
-			return s.send(ctx, r.rng(uint64(1+i)), r.share(i), r.readers[i].seat, r.nodes[1-i%2])
+			return send(ctx, s, r.rng(uint64(1+i)), r.share(i), r.readers[i].Seat, r.nodes[1-i%2])
 		})
 	}
 	return g.Wait()
@@ -223,17 +224,17 @@ func (r *run) sendAll(ctx context.Context) error {
 // checker's to find.
 func (r *run) drain(ctx context.Context) error {
 	for _, a := range r.readers {
-		if !a.online() {
-			if err := a.join(ctx); err != nil {
+		if !a.Online() {
+			if err := a.Join(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	r.total.lastUS.Store(time.Now().UnixMicro())
+	r.total.Touch()
 	want := r.expected()
 	return process.Poll(ctx, func() error {
-		got := r.total.delivered.Load()
-		quiet := time.Since(time.UnixMicro(r.total.lastUS.Load()))
+		got := r.total.Delivered.Load()
+		quiet := r.total.Quiet()
 		if got < want && quiet < r.o.Quiet {
 			return fmt.Errorf("%d of %d messages have arrived", got, want)
 		}
@@ -244,12 +245,12 @@ func (r *run) drain(ctx context.Context) error {
 // judge ends everything, exports both journals and runs the checker.
 func (r *run) judge(ctx context.Context, res *Result) error {
 	for _, a := range append(r.senders, r.readers...) {
-		if err := a.close(); err != nil {
+		if err := a.Close(); err != nil {
 			return err
 		}
 	}
 	r.senders, r.readers = nil, nil
-	args := []string{"testing__check", "--clients", filepath.Join(r.o.Dir, clientsDir), "--min-accepted", fmt.Sprint(r.o.Messages)}
+	in := checker.Input{ClientsDir: filepath.Join(r.o.Dir, clientsDir), MinAccepted: r.o.Messages}
 	for _, n := range r.nodes {
 		if err := n.Stop(ctx); err != nil {
 			res.Unclean = append(res.Unclean, err.Error())
@@ -258,20 +259,13 @@ func (r *run) judge(ctx context.Context, res *Result) error {
 		if err != nil {
 			return err
 		}
-		args = append(args, "--export", path)
+		in.Exports = append(in.Exports, path)
 	}
-	text, diag, _, err := process.Run(ctx, r.o.Binary, nil, args...)
+	v, err := checker.Judge(ctx, r.o.Binary, in)
 	if err != nil {
 		return err
 	}
-	line, _, code, err := process.Run(ctx, r.o.Binary, nil, append(args, "--json")...)
-	if err != nil {
-		return err
-	}
-	res.Verdict, res.ExitCode = text, code
-	if res.Report, err = checker.ParseReport([]byte(strings.TrimSpace(line))); err != nil {
-		return fmt.Errorf("%w: %s", err, diag)
-	}
+	res.Verdict, res.ExitCode, res.Report = v.Text, v.ExitCode, v.Report
 	return nil
 }
 
@@ -279,7 +273,7 @@ func (r *run) judge(ctx context.Context, res *Result) error {
 func (r *run) cleanUp() error {
 	var errs []error
 	for _, a := range append(r.senders, r.readers...) {
-		errs = append(errs, a.close())
+		errs = append(errs, a.Close())
 	}
 	for _, n := range r.nodes {
 		errs = append(errs, n.Proc.Kill())

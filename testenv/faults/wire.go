@@ -29,7 +29,7 @@ type Stats struct {
 	Packets, Bytes      uint64 // as they came in
 	Passed, PassedBytes uint64 // handed on, copies included
 	Lost, Doubled, Held uint64 // by the plan
-	Dark                uint64 // dropped because the wire was dark, copies included
+	Dark, DarkBytes     uint64 // dropped because the wire was dark, copies included
 	Overflow, Failures  uint64 // dropped because too many waited; not taken by the operating system
 	Cuts                uint64
 }
@@ -85,19 +85,17 @@ func (w *Wire) Darken() {
 	}
 }
 
-// Mend ends the darkness, whether Darken or a cut began it. A cut that is set and has not happened is forgotten.
+// Mend ends the darkness, whether Darken or a cut began it.
 func (w *Wire) Mend() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.dark = false
-	for i := range w.ways {
-		w.ways[i].cut = nil
-	}
 }
 
 // CutAfter sets the cut: when n more bytes have come in from d, n ≥ 0, the wire is dark, from the byte after them on. The
-// packet in which that falls is handed on up to the cut. The channel is closed when it happens; Mend forgets the cut, and
-// then the channel stays open. A second cut of one direction takes the place of the first.
+// packet in which that falls is handed on up to the cut. What comes in while the wire is dark does not count, so that a cut
+// set in the dark counts from the mending. The channel is closed when it happens. A second cut of one direction takes the
+// place of the first, whose channel then stays open.
 func (w *Wire) CutAfter(d Direction, n int64) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -165,6 +163,7 @@ func (w *Wire) carry(d Direction, packet []byte, put func([]byte) error) {
 	switch {
 	case w.dark:
 		way.stats.Dark++
+		way.stats.DarkBytes += uint64(len(packet))
 		return
 	case way.cut != nil && way.left < int64(len(packet)):
 		it.packet = packet[:way.left]
@@ -218,6 +217,7 @@ func (w *Wire) pass(d Direction, it item) {
 	dark := w.dark && it.place > way.through
 	if dark {
 		way.stats.Dark++
+		way.stats.DarkBytes += uint64(len(it.packet))
 	}
 	w.mu.Unlock()
 	if !dark {
