@@ -2,6 +2,7 @@ package journal
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -65,7 +66,8 @@ type StoreEventKind uint8
 const (
 	// EventFailed: the store has stopped for good; Err is the *Error every call now answers.
 	EventFailed StoreEventKind = iota + 1
-	// EventCorruption: damaged data was found on disk; reads of it answer journal_corrupt.
+	// EventCorruption: damaged data was found on disk; reads of it answer journal_corrupt. A damaged file, Text, is told
+	// once, and so is damage in a file that is not known; a Patrol tells every damaged range in every round.
 	EventCorruption
 	// EventStallBegin and EventStallEnd: writes wait for flushes or compactions.
 	EventStallBegin
@@ -86,17 +88,25 @@ type StoreEvent struct {
 // retried, and Pebble would retry for ever. Damage found in the background does not stop it: what is damaged is
 // refused when it is read.
 func listener(g *guard, tell func(StoreEvent)) *pebble.EventListener {
+	var told sync.Map // files whose damage was told, "" for one that Pebble does not name; every read would tell it again
+	damaged := func(path string, err error) {
+		if _, again := told.LoadOrStore(path, true); !again {
+			tell(StoreEvent{Kind: EventCorruption, Err: err, Text: path})
+		}
+	}
 	l := pebble.EventListener{
 		BackgroundError: func(err error) {
-			if pebble.IsCorruptionError(err) {
-				tell(StoreEvent{Kind: EventCorruption, Err: err})
-				return
+			info := pebble.ExtractDataCorruptionInfo(err)
+			switch {
+			case info != nil:
+				damaged(info.Path, info.Details)
+			case pebble.IsCorruptionError(err):
+				damaged("", err)
+			default:
+				g.backgroundFailed(err)
 			}
-			g.backgroundFailed(err)
 		},
-		DataCorruption: func(info pebble.DataCorruptionInfo) {
-			tell(StoreEvent{Kind: EventCorruption, Err: info.Details, Text: info.Path})
-		},
+		DataCorruption: func(info pebble.DataCorruptionInfo) { damaged(info.Path, info.Details) },
 		FlushEnd: func(info pebble.FlushInfo) {
 			if info.Err == nil {
 				g.unflushed.Store(0)
