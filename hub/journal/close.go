@@ -60,6 +60,7 @@ func (s *Store) leaveEngine() {
 
 // abandon releases what a failed Open had taken, changing nothing more.
 func (s *Store) abandon() {
+	s.guard.quiet.Store(true)
 	s.guard.readOnly.Store(true)
 	close(s.guard.closing)
 	if s.head != nil {

@@ -10,10 +10,7 @@ import (
 const storeNew = "store.new"
 
 // makeDir makes the folder and, before it is used, its name durable in the folders above.
-func (s *Store) makeDir(used bool) error {
-	if used {
-		return nil
-	}
+func (s *Store) makeDir() error {
 	parents := []string{s.fs.PathDir(s.dir)}
 	for dir := parents[0]; ; {
 		_, err := s.fs.Stat(dir)

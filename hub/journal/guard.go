@@ -13,10 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-var (
-	errStopped  = errors.New("journal: the store has stopped")
-	errReadOnly = errors.New("journal: opened read only")
-)
+var errReadOnly = errors.New("journal: opened read only")
 
 // refusePause is how long a stopped store's file system holds an operation of Pebble before it refuses it: Pebble
 // retries a failed flush at once and for ever, and would spin until the process ends.
@@ -27,12 +24,13 @@ const refusePause = 20 * time.Millisecond
 type guard struct {
 	first    atomic.Pointer[Error]
 	readOnly atomic.Bool
+	quiet    atomic.Bool   // Open has refused: what comes of letting go is no news
 	stopped  chan struct{} // closed by the first failure
 	closing  chan struct{} // ends the pauses
 	opening  atomic.Bool   // Pebble's Open has not returned
 	left     atomic.Bool   // Pebble is left behind: its goroutines end at their next failure
 	stuck    chan struct{} // closed when Pebble's Open cannot return any more
-	notify   func(*Error)  // called once, with the first failure
+	notify   func(*Error)  // called once at most, with the first failure, unless quiet
 
 	syncs, written atomic.Uint64
 	unflushed      atomic.Int64 // bytes given to Pebble since its last flush
@@ -48,7 +46,9 @@ func newGuard(readOnly bool, notify func(*Error)) *guard {
 func (g *guard) fail(err *Error) *Error {
 	if g.first.CompareAndSwap(nil, err) {
 		close(g.stopped)
-		g.notify(err)
+		if !g.quiet.Load() {
+			g.notify(err)
+		}
 	}
 	return g.first.Load()
 }
@@ -74,7 +74,12 @@ func (g *guard) failure() error {
 	return nil
 }
 
-// admit is asked before every operation that would change the folder.
+// refusesHealthy is true of a read-only store that has not failed. One that Open has abandoned after a failure is read
+// only as well, but Pebble may still be opening it and must not be told.
+func (g *guard) refusesHealthy() bool { return g.readOnly.Load() && g.first.Load() == nil }
+
+// admit is asked before every operation that would change the folder. Once the store has stopped it answers with the
+// failure that did it, so that whatever fails next still says why.
 func (g *guard) admit() error {
 	if g.first.Load() == nil {
 		if g.readOnly.Load() {
@@ -88,7 +93,7 @@ func (g *guard) admit() error {
 	case <-pause.C:
 	case <-g.closing:
 	}
-	return errStopped
+	return g.failure()
 }
 
 // guardFS is the file system as Pebble and this package see it.
@@ -131,8 +136,11 @@ func (f guardFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 		return nil, err
 	}
 	create := func() (vfs.File, error) { return f.FS.Create(name, c) }
-	if isLog(name) {
-		return f.log(create)
+	switch {
+	case isLog(name):
+		return f.lying("log", create)
+	case isOptions(name):
+		return f.lying("options", create)
 	}
 	return f.file(create)
 }
@@ -144,7 +152,7 @@ func (f guardFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs
 func (f guardFS) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	reuse := func() (vfs.File, error) { return f.FS.ReuseForWrite(old, name, c) }
 	if isLog(name) {
-		return f.log(reuse)
+		return f.lying("log", reuse)
 	}
 	return f.file(reuse)
 }
@@ -187,11 +195,38 @@ func (f guardFS) RemoveAll(name string) error {
 }
 
 func (f guardFS) Rename(old, name string) error {
-	return f.change(func() error { return f.FS.Rename(old, name) })
+	err := f.change(func() error { return f.FS.Rename(old, name) })
+	if err != nil && isOptions(old) && !f.g.refusesHealthy() {
+		f.g.fail(failed(fmt.Errorf("rename options: %w", err)))
+		return nil
+	}
+	return err
+}
+
+// List lies as lyingFile does while Pebble opens, and for the same cause: it lists its folder once more after it has
+// flushed. An Open that was left behind still does.
+func (f guardFS) List(dir string) ([]string, error) {
+	names, err := f.FS.List(dir)
+	opening := f.g.opening.Load() || f.g.failure() != nil
+	if err != nil && opening && !f.g.refusesHealthy() && !isNotExist(err) {
+		f.g.fail(failed(fmt.Errorf("list folder: %w", err)))
+		return nil, nil
+	}
+	return names, err
 }
 
 func (f guardFS) MkdirAll(dir string, perm os.FileMode) error {
 	return f.change(func() error { return f.FS.MkdirAll(dir, perm) })
+}
+
+// GetDiskUsage says that nothing is known where the disk cannot be asked. It is no write, and Pebble asks while it opens,
+// in the goroutine that opens: one that backgroundFailed must not end.
+func (f guardFS) GetDiskUsage(path string) (vfs.DiskUsage, error) {
+	usage, err := f.FS.GetDiskUsage(path)
+	if err != nil {
+		return vfs.DiskUsage{}, vfs.ErrUnsupported
+	}
+	return usage, nil
 }
 
 type guardFile struct {
@@ -224,9 +259,10 @@ func (f guardFile) Preallocate(off, n int64) error {
 	return f.File.Preallocate(off, n)
 }
 
-func (f guardFile) Sync() error { return f.sync(f.File.Sync) }
+// Sync and SyncData ask admit before they look at File: that of a lyingFile may be nil.
+func (f guardFile) Sync() error { return f.sync(func() error { return f.File.Sync() }) }
 
-func (f guardFile) SyncData() error { return f.sync(f.File.SyncData) }
+func (f guardFile) SyncData() error { return f.sync(func() error { return f.File.SyncData() }) }
 
 func (f guardFile) SyncTo(n int64) (full bool, err error) {
 	err = f.sync(func() error { full, err = f.File.SyncTo(n); return err })

@@ -104,27 +104,29 @@ func genesis(hub string) [sha256.Size]byte {
 
 // Open opens the journal in dir, creating it when there is none. Every error is an *Error with its reason. A store
 // that has lost durable events is refused with journal_rewound and the missing range, damaged files with
-// journal_corrupt; a folder that is refused for its format or owner is not touched.
+// journal_corrupt. After a write that failed in the background the error is that failure.
+//
+// Nothing is read before the folder's lock is held, lest a racing starter's half-made journal is taken for one that has
+// lost something; so a folder that another process has open is store_locked, whatever else is wrong with it. A
+// read-only Open first looks whether there is a journal, and makes nothing where there is none (store_missing). Of a
+// folder that is refused for its format or owner nothing is touched but LOCK.
 func Open(dir string, o Options) (*Store, error) {
-	s, err := open(dir, o.withDefaults())
-	if err != nil {
-		return nil, classify("open journal", err)
-	}
-	return s, nil
+	return open(dir, o.withDefaults())
 }
 
 func open(dir string, o Options) (_ *Store, err error) {
 	s := newStore(dir, o)
 	defer func() {
 		if err != nil {
+			err = s.refusal(err)
 			s.abandon()
 		}
 	}()
-	found, err := s.checkFormat()
-	if err != nil {
+	if err := s.takeLock(); err != nil {
 		return nil, err
 	}
-	if err := s.takeLock(found); err != nil {
+	found, err := s.checkFormat()
+	if err != nil {
 		return nil, err
 	}
 	if !found {
@@ -141,6 +143,16 @@ func open(dir string, o Options) (_ *Store, err error) {
 	return s, nil
 }
 
+// refusal is what Open answers: the failure that stopped the store, and not that of the step that met it stopped.
+func (s *Store) refusal(err error) error {
+	s.guard.quiet.Store(true)
+	err = classify("open journal", err)
+	if failure := s.guard.failure(); failure != nil && ReasonOf(err) == wire.ReasonJournalFailed {
+		return failure
+	}
+	return err
+}
+
 // newStore is a store that has touched nothing yet.
 func newStore(dir string, o Options) *Store {
 	s := &Store{dir: dir, hub: o.HubID, opts: o, toApply: make(chan toApply), fromApply: make(chan error, 1)}
@@ -149,9 +161,12 @@ func newStore(dir string, o Options) *Store {
 	return s
 }
 
-// checkFormat reads FORMAT and refuses what this build must not open.
+// checkFormat reads FORMAT and refuses what this build must not open. The lock is held.
 func (s *Store) checkFormat() (found bool, err error) {
 	f, found, err := readFormat(s.fs, s.path(formatName))
+	if err == nil && !found && s.opts.ReadOnly {
+		return false, s.missing()
+	}
 	if err != nil || !found {
 		return false, err
 	}
@@ -166,14 +181,22 @@ func (s *Store) path(elem ...string) string {
 	return s.fs.PathJoin(append([]string{s.dir}, elem...)...)
 }
 
-// takeLock makes the folder and takes its lock.
-func (s *Store) takeLock(found bool) error {
-	if !s.opts.ReadOnly {
-		if err := s.makeDir(found); err != nil {
+func (s *Store) missing() error {
+	return &Error{Reason: wire.ReasonStoreMissing, Next: nextMissing, Err: fmt.Errorf("no journal in %s", s.dir)}
+}
+
+// takeLock makes the folder, unless it holds a FORMAT and so was made durable before, and takes its lock.
+func (s *Store) takeLock() error {
+	_, err := s.fs.Stat(s.path(formatName))
+	switch {
+	case err != nil && !isNotExist(err):
+		return fmt.Errorf("look for FORMAT: %w", err)
+	case err != nil && s.opts.ReadOnly:
+		return s.missing()
+	case err != nil:
+		if err := s.makeDir(); err != nil {
 			return err
 		}
-	} else if !found {
-		return &Error{Reason: wire.ReasonStoreMissing, Next: nextMissing, Err: fmt.Errorf("no journal in %s", s.dir)}
 	}
 	lock, err := pebble.LockDirectory(s.dir, s.fs)
 	if err != nil {
@@ -227,15 +250,27 @@ func (s *Store) openPebble(dir string) (*pebble.DB, error) {
 	}()
 	select {
 	case r := <-done:
-		s.guard.opening.Store(false)
-		if r.err == nil && s.guard.failure() != nil {
-			return nil, errors.Join(s.guard.failure(), r.db.Close())
+		// A goroutine of Pebble that has ended meanwhile would be waited for by its Close for ever.
+		if s.guard.opening.CompareAndSwap(true, false) {
+			return s.opened(r.db, r.err)
 		}
-		return r.db, s.withRange(r.err)
 	case <-s.guard.stuck:
-		s.leaveEngine()
-		return nil, s.guard.failure()
 	}
+	s.leaveEngine()
+	return nil, s.guard.failure()
+}
+
+// opened judges what Pebble's Open came to: once the store has stopped, what Pebble meets next is a consequence, unless
+// it names damage.
+func (s *Store) opened(db *pebble.DB, err error) (*pebble.DB, error) {
+	failure := s.guard.failure()
+	switch {
+	case failure == nil || pebble.IsCorruptionError(err):
+		return db, s.withRange(err)
+	case err == nil:
+		_ = db.Close() // on a stopped store it fails for the same cause
+	}
+	return nil, failure
 }
 
 // callPebble names the engine's refusals. Pebble panics on some kinds of damage; that is corruption here.

@@ -37,13 +37,8 @@ func openToVerify(dir string, o Options, r *Report) (s *Store, err error) {
 		r.Hub, r.Format = s.hub, formatCurrent
 	}()
 	steps := []func() error{
-		func() error {
-			found, err := s.checkFormat()
-			if err != nil {
-				return err
-			}
-			return s.takeLock(found)
-		},
+		s.takeLock,
+		func() error { _, err := s.checkFormat(); return err },
 		func() error { return s.readSlot(r) },
 		func() error { s.db, err = s.openPebble(storeDir); return err },
 	}
