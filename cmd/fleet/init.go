@@ -11,11 +11,12 @@ import (
 )
 
 // addressFlags are the listeners' addresses of init, up and serve; what is given is kept in fleet.yaml.
-type addressFlags struct{ agents, links string }
+type addressFlags struct{ node.Addresses }
 
 func (f *addressFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.agents, "agents", "", "TCP address for agents (default "+node.DefaultAgents+")")
-	cmd.Flags().StringVar(&f.links, "links", "", "UDP address for other hubs (default "+node.DefaultLinks+")")
+	cmd.Flags().StringVar(&f.Agents, "agents", "", "TCP address for agents (default "+node.DefaultAgents+")")
+	cmd.Flags().StringVar(&f.Links, "links", "", "UDP address for other hubs (default "+node.DefaultLinks+")")
+	cmd.Flags().StringArrayVar(&f.Announce, "announce", nil, "HOST:PORT at which other hubs reach the links address, for invitations; may be given again")
 }
 
 func (a *app) initCommand() *cobra.Command {
@@ -38,7 +39,7 @@ An init that was interrupted is finished by the same command; key and pin stay.`
 			if err != nil {
 				return err
 			}
-			made, err := a.makeNode(node.InitOptions{Hub: hub, Agents: at.agents, Links: at.links, Hook: hook}, at)
+			made, err := a.makeNode(node.InitOptions{Hub: hub, Addresses: at.Addresses, Hook: hook}, at)
 			if err != nil {
 				return err
 			}
@@ -66,7 +67,7 @@ func (a *app) makeNode(o node.InitOptions, at addressFlags) (node.Made, error) {
 		return node.Made{}, usage("a node needs a hub id, for good: --hub %s, for example", node.HubIDFor(o.Dir))
 	}
 	made, err := node.Init(o)
-	if err == nil && at == (addressFlags{}) && (made.Agents != node.DefaultAgents || made.Links != node.DefaultLinks) {
+	if err == nil && at.Agents == "" && at.Links == "" && (made.Agents != node.DefaultAgents || made.Links != node.DefaultLinks) {
 		a.say("The default ports are in use; this node takes %s and %s.\n", made.Agents, made.Links)
 	}
 	return made, err

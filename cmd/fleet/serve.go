@@ -65,13 +65,7 @@ the log is on standard error. Addresses given here are kept in fleet.yaml once t
 }
 
 func (a *app) serve(ctx context.Context, f serveFlags) error {
-	overrides := map[string]any{}
-	for key, value := range map[string]string{"agents": f.at.agents, "links": f.at.links} {
-		if value != "" {
-			overrides[key] = value
-		}
-	}
-	o, err := a.options(overrides)
+	o, err := a.options(f.at.Overrides())
 	if err != nil {
 		return err
 	}
@@ -86,7 +80,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	}
 	return n.Serve(ctx, func(s node.Status) {
 		// Only now: a start that is refused leaves the settings as they were.
-		if err := node.KeepAddresses(o.Dir, f.at.agents, f.at.links, o.Hook); err != nil {
+		if err := node.KeepAddresses(o.Dir, f.at.Addresses, o.Hook); err != nil {
 			a.say("fleet: the addresses could not be kept in %s: %v\n", node.ConfigFile, err)
 		}
 		if s.Exposed() {

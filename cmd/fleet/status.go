@@ -58,6 +58,10 @@ func writeStatus(w io.Writer, s node.Status) error {
 		t.row("warning", exposed)
 	}
 	t.row("links", shown("", s.Links)+" (UDP)")
+	t.row("announced", strings.Join(s.Announced.Endpoints, ", "))
+	if s.Announced.Warning != "" {
+		t.row("", s.Announced.Warning)
+	}
 	t.row("online", fmt.Sprintf("%d names, %d sockets", s.Online, s.Sockets))
 	for _, name := range s.OnlineNames[:min(len(s.OnlineNames), maxNames)] {
 		t.row("", name)

@@ -21,6 +21,7 @@ type Status struct {
 	Agents          string       `json:"agents"` // as bound while running, as configured otherwise
 	AgentsTLS       bool         `json:"agents_tls"`
 	Links           string       `json:"links"`
+	Announced       Announced    `json:"announced"` // where other hubs are told to reach Links
 	Epoch           uint64       `json:"epoch"`
 	EpochID         string       `json:"epoch_id"`
 	HeadSeq         uint64       `json:"head_seq"`

@@ -40,6 +40,9 @@ type Config struct {
 	Agents string `mapstructure:"agents"`
 	// Links is the UDP address other hubs connect to; default :8877, all interfaces. Only approved keys pass.
 	Links string `mapstructure:"links"`
+	// Announce is where other hubs reach Links, HOST:PORT, at most 8: what an invitation names. Default: the address in
+	// Links, or this machine's addresses if Links is for all of them.
+	Announce []string `mapstructure:"announce"`
 	// AgentsTLS makes the agents' listener wss://. Both files or none.
 	AgentsTLS TLSFiles `mapstructure:"agents_tls"`
 	// AllowedHosts are Host headers taken beside the bind address, for agents that connect by another name.

@@ -113,7 +113,7 @@ func TestFingerprint(t *testing.T) {
 // TestWrittenConfig reads back what init writes, also with every commented setting switched on.
 func TestWrittenConfig(t *testing.T) {
 	dir := t.TempDir()
-	if err := writeConfig(dir, "0123", "127.0.0.1:1", ":2", nil); err != nil {
+	if err := writeConfig(dir, "0123", Addresses{Agents: "127.0.0.1:1", Links: ":2"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	got, _, err := LoadConfig(dir, nil, nil)
@@ -146,14 +146,14 @@ func TestWrittenConfig(t *testing.T) {
 
 func TestKeepAddresses(t *testing.T) {
 	dir := configDir(t, "# top\nhub: h\nagents: old # why\n# links: x\n")
-	if err := KeepAddresses(dir, "127.0.0.1:9", ":10", nil); err != nil {
+	if err := KeepAddresses(dir, Addresses{"127.0.0.1:9", ":10", []string{"relay.example:7", "[2001:db8::1]:7"}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(filepath.Join(dir, ConfigFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("# top\nhub: h\nagents: '127.0.0.1:9'\n# links: x\nlinks: ':10'\n", string(got)); diff != "" {
+	if diff := cmp.Diff("# top\nhub: h\nagents: '127.0.0.1:9'\n# links: x\nlinks: ':10'\nannounce: ['relay.example:7', '[2001:db8::1]:7']\n", string(got)); diff != "" {
 		t.Error(diff)
 	}
 }

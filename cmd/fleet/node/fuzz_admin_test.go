@@ -80,7 +80,7 @@ func adminSeeds() [][]byte {
 // adminOf is the handler of an opened node that serves nobody else.
 func adminOf(t testing.TB) http.Handler {
 	dir := t.TempDir()
-	if _, err := Init(InitOptions{Dir: dir, Hub: "hub.example", Agents: "127.0.0.1:0", Links: "127.0.0.1:0"}); err != nil {
+	if _, err := Init(InitOptions{Dir: dir, Hub: "hub.example", Addresses: Addresses{Agents: "127.0.0.1:0", Links: "127.0.0.1:0"}}); err != nil {
 		t.Fatal(err)
 	}
 	n, err := Open(Options{Dir: dir})

@@ -27,7 +27,9 @@ func readSettings(text []byte) (Config, error) {
 	return cfg, err
 }
 
-func keepAgents(text, agents string) (string, error) { return keep("/node", text, agents, "") }
+func keepAgents(text, agents string) (string, error) {
+	return keep("/node", text, Addresses{Agents: agents})
+}
 
 // settingsFault holds that a settings file is refused with a reason and a next step, or that each of its keys is one that
 // the node knows and the settings mean the same when they are written out.
@@ -90,6 +92,9 @@ func settingsText(c Config) string {
 	}
 	fmt.Fprintf(&b, "hub: %s\nagents: %s\nlinks: %s\n", quoted(c.Hub), quoted(c.Agents), quoted(c.Links))
 	fmt.Fprintf(&b, "agents_tls: {cert: %s, key: %s}\n", quoted(c.AgentsTLS.Cert), quoted(c.AgentsTLS.Key))
+	if c.Announce != nil {
+		fmt.Fprintf(&b, "announce: %s\n", list(c.Announce))
+	}
 	if c.AllowedHosts != nil {
 		fmt.Fprintf(&b, "allowed_hosts: %s\n", list(c.AllowedHosts))
 	}
@@ -132,7 +137,7 @@ func settingsSeeds() []string {
 		"hub: hub.example\n",
 		"hub: hub.example\nagents: 127.0.0.1:1\nlinks: ':2'\nlimits: {sockets: 3, per_host: 4, registration_timeout: 2s}\nagents_tls: {cert: a.pem, key: /b.pem}\n",
 		"hub: h\nallowed_hosts: [a, b]\nallowed_origins: []\nprivate_directed: false\nlog: {level: info, format: json}\n",
-		"{hub: h}", "hub: h\n...\n", "hub: h\nagents:\n  127.0.0.1:1\n", "hub: h\nagents: &a 127.0.0.1:1\nlinks: *a\n",
+		"hub: h\nannounce: [a.example:1, '[::1]:2']\n", "hub: h\nannounce: a:0\n", "{hub: h}", "hub: h\n...\n", "hub: h\nagents:\n  127.0.0.1:1\n", "hub: h\nagents: &a 127.0.0.1:1\nlinks: *a\n",
 		"hub: h\nlimits:\n", "hub: h\nLimits: {}\n", "hub: h\nlimits: {socket: 1}\n", "hub: h\nhub: i\n", "hub: [h]\n", "- hub\n", "hub: h\nlimits: 5\n",
 		"hub: h\nlimits: {sockets: 1.5}\n", "hub: h\nlimits: {sockets: '5'}\n", "hub: 0123\n", "hub: !!binary gIGC\n", "\x00", "hub: h\n\tx: y\n",
 		"hub: h\nagents: |\n  127.0.0.1:1\n", "hub: h\nallowed_hosts: x\n", "hub: h\nlog: {level: INFO}\n", "hub: h # agents: x\n", "hub: h\n'agents': 127.0.0.1:1\n",
@@ -192,7 +197,7 @@ func TestSettingsFuzzBodiesFindPlantedBugs(t *testing.T) {
 			t.Errorf("%s: not found", name)
 		}
 	}
-	unread := func(text, agents string) (string, error) { return keepLine(text, "agents", agents), nil }
+	unread := func(text, agents string) (string, error) { return keepLine(text, "agents", yamlScalar(agents)), nil }
 	if overKeep(unread) == "" {
 		t.Error("a line without another look: not found")
 	}

@@ -14,12 +14,11 @@ import (
 
 // InitOptions say what Init makes. Dir and Hub are required; empty addresses mean the first free default pair.
 type InitOptions struct {
-	Dir    string
-	Hub    string
-	Agents string
-	Links  string
-	Now    func() time.Time         // nil: time.Now
-	Hook   func(point string) error // fail-points of the key file, the journal and the settings; nil: none
+	Dir string
+	Hub string
+	Addresses
+	Now  func() time.Time         // nil: time.Now
+	Hook func(point string) error // fail-points of the key file, the journal and the settings; nil: none
 }
 
 // Made is what Init made.
@@ -96,6 +95,9 @@ func (o *InitOptions) addresses() error {
 			o.Links = links
 		}
 	}
+	if err := checkAnnounce(o.Announce); err != nil {
+		return &Refusal{Reason: wire.ReasonInvalidConfig, Text: fmt.Sprintf("--announce: %v", err), Next: Command("init", "--help")}
+	}
 	for _, at := range []struct{ flag, addr string }{{"--agents", o.Agents}, {"--links", o.Links}} {
 		if err := checkAddress(at.addr); err != nil {
 			return &Refusal{Reason: wire.ReasonInvalidConfig, Text: fmt.Sprintf("%s: %v", at.flag, err), Next: Command("init", "--help")}
@@ -131,14 +133,14 @@ func identity(o InitOptions) (*certs.Identity, error) {
 // finish opens the node once, which writes the journal's first events, and writes the settings while nobody else can:
 // another Init may have come first.
 func finish(o InitOptions, id *certs.Identity) error {
-	n, err := open(Options{Dir: o.Dir, Now: o.Now, Hook: o.Hook}, Config{Hub: o.Hub, Agents: o.Agents, Links: o.Links}, id)
+	n, err := open(Options{Dir: o.Dir, Now: o.Now, Hook: o.Hook}, Config{Hub: o.Hub, Agents: o.Agents, Links: o.Links, Announce: o.Announce}, id)
 	if err != nil {
 		return err
 	}
 	if Initialised(o.Dir) {
 		return joinClose(alreadyInitialised(o.Dir), n.Close())
 	}
-	return joinClose(writeConfig(o.Dir, o.Hub, o.Agents, o.Links, o.Hook), n.Close())
+	return joinClose(writeConfig(o.Dir, o.Hub, o.Addresses, o.Hook), n.Close())
 }
 
 // HubIDFor proposes the hub id of a node in dir: that of the identity an interrupted Init left, else ProposeHubID.

@@ -25,7 +25,7 @@ func stopAt(n int, err error, calls *int) func(string) error {
 }
 
 func initIn(dir string, hook func(string) error) (Made, error) {
-	return Init(InitOptions{Dir: dir, Hub: "hub.example", Agents: "127.0.0.1:0", Links: "127.0.0.1:0", Hook: hook})
+	return Init(InitOptions{Dir: dir, Hub: "hub.example", Addresses: Addresses{Agents: "127.0.0.1:0", Links: "127.0.0.1:0"}, Hook: hook})
 }
 
 // initHits is how often an Init that nothing stops calls its hook.
@@ -193,7 +193,7 @@ func TestKeepAddressesInterrupted(t *testing.T) {
 	for n, point := range Points() {
 		dir := configDir(t, "hub: h\nagents: '127.0.0.1:1'\n")
 		var passed []string
-		err := KeepAddresses(dir, "127.0.0.1:9", "", func(p string) error {
+		err := KeepAddresses(dir, Addresses{Agents: "127.0.0.1:9"}, func(p string) error {
 			if passed = append(passed, p); p == point {
 				return crash
 			}
@@ -209,7 +209,7 @@ func TestKeepAddressesInterrupted(t *testing.T) {
 		if cfg, _, err := LoadConfig(dir, nil, nil); err != nil || cfg.Agents != want {
 			t.Errorf("%s: %+v, %v", point, cfg, err)
 		}
-		if err := KeepAddresses(dir, "127.0.0.1:8", "", nil); err != nil {
+		if err := KeepAddresses(dir, Addresses{Agents: "127.0.0.1:8"}, nil); err != nil {
 			t.Errorf("after %s: %v", point, err)
 		}
 	}

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // made is a new node on free loopback ports.
 func made(t *testing.T, dir string) Made {
 	t.Helper()
-	m, err := Init(InitOptions{Dir: dir, Hub: "hub.example", Agents: "127.0.0.1:0", Links: "127.0.0.1:0"})
+	m, err := Init(InitOptions{Dir: dir, Hub: "hub.example", Addresses: Addresses{Agents: "127.0.0.1:0", Links: "127.0.0.1:0"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"fleetrelay/certs"
@@ -28,7 +27,7 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 		Hub: n.cfg.Hub, Version: n.o.Version, Dir: n.dir, Pin: n.identity.Pin().String(),
 		CertificateEnds: n.identity.NotAfter().UnixMicro(), Agents: n.cfg.Agents, AgentsTLS: n.cfg.AgentsTLS.Cert != "", Links: n.cfg.Links,
 		Epoch: h.Epoch, EpochID: h.EpochID, HeadSeq: h.Head, Online: len(h.Online), OnlineNames: append([]string{}, h.Online...), Sockets: h.Sockets, Watchers: int(n.watchers.Load()),
-		Secured: h.Secured, PrivateDirected: h.PrivateDirected, PendingReceipts: h.PendingReceipts, Peers: []PeerStatus{},
+		Secured: h.Secured, PrivateDirected: h.PrivateDirected, PendingReceipts: h.PendingReceipts, Peers: []PeerStatus{}, Announced: n.announced(),
 		Journal: JournalUse{BytesWritten: h.Journal.BytesWritten, Syncs: h.Journal.Syncs, DiskBytes: folderBytes(JournalDir(n.dir))},
 	}
 	if s := n.serving.Load(); s != nil {
@@ -203,11 +202,6 @@ func parsePeer(in Peer) (federation.Peer, error) {
 		p.MayReach = append(p.MayReach, pattern)
 	}
 	return p, nil
-}
-
-func portNumber(s string) bool {
-	p, err := strconv.ParseUint(s, 10, 16)
-	return err == nil && p > 0
 }
 
 func (n *Node) tokens(ctx context.Context, _ Empty) (Tokens, error) {

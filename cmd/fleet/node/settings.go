@@ -26,14 +26,14 @@ const (
 
 // keys are all settings, in the order of the file init writes.
 var keys = []string{
-	"hub", "agents", "links", "agents_tls.cert", "agents_tls.key", "allowed_hosts", "allowed_origins", "private_directed",
+	"hub", "agents", "links", "announce", "agents_tls.cert", "agents_tls.key", "allowed_hosts", "allowed_origins", "private_directed",
 	"limits.sockets", "limits.per_host", "limits.unauthenticated", "limits.frame_bytes", "limits.registration_timeout", "log.level", "log.format",
 }
 
 // kindOf is what the value of one of keys must be.
 func kindOf(key string) kind {
 	switch key {
-	case "allowed_hosts", "allowed_origins":
+	case "announce", "allowed_hosts", "allowed_origins":
 		return listKind
 	case "private_directed":
 		return boolKind

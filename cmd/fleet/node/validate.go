@@ -31,6 +31,9 @@ func (c *Config) validate(dir string, bad func(key, text string, args ...any) er
 			return bad(at.key, "%v", err)
 		}
 	}
+	if err := checkAnnounce(c.Announce); err != nil {
+		return bad("announce", "%v", err)
+	}
 	if (c.AgentsTLS.Cert == "") != (c.AgentsTLS.Key == "") {
 		return bad("agents_tls", "cert and key belong together; one is missing")
 	}
