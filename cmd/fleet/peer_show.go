@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fleetrelay/cmd/fleet/node"
-	"fleetrelay/hub/wire"
 )
 
 func (a *app) peerShowCommand() *cobra.Command {
@@ -27,7 +26,7 @@ func (a *app) peerShowCommand() *cobra.Command {
 				}
 				at := slices.IndexFunc(s.Peers, func(p node.PeerStatus) bool { return p.Hub == args[0] })
 				if at < 0 {
-					return &node.Refusal{Reason: wire.ReasonUnknownPeer, Text: fmt.Sprintf("%q is no approved hub here", args[0]), Next: node.Command("peer", "list")}
+					return node.NoPeer(args[0])
 				}
 				return a.print(s.Peers[at], func(w io.Writer) error { return writePeer(w, s.Peers[at]) })
 			})

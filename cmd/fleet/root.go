@@ -62,7 +62,7 @@ A node is a folder. Without --dir and FLEET_DIR it is ` + shortDefaultDir + `.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		a.initCommand(), a.upCommand(), a.serveCommand(), a.statusCommand(), a.agentCommand(), a.peerCommand(),
-		a.sendCommand(), a.watchCommand(), a.journalCommand(), a.doctorCommand(), a.demoCommand(), a.benchCommand(),
+		a.sendCommand(), a.watchCommand(), a.queueCommand(), a.journalCommand(), a.doctorCommand(), a.demoCommand(), a.benchCommand(),
 		a.versionCommand(),
 		a.checkCommand(), a.skeletonCommand(), a.crashCommand(),
 	)

@@ -20,6 +20,7 @@ const (
 	pathPurge  = "/purge"
 	pathWatch  = "/watch"
 	pathExport = "/export"
+	pathQueues = "/queues"
 )
 
 // maxAdminBody bounds a request on the admin socket: the largest frame and room for its wrapping.
@@ -39,6 +40,8 @@ func (n *Node) adminHandler() http.Handler {
 	mux.HandleFunc("POST "+pathPurge, answer(n, n.purge))
 	mux.HandleFunc("GET "+pathWatch, n.watch)
 	mux.HandleFunc("GET "+pathExport, n.export)
+	mux.HandleFunc("GET "+pathQueues, answer(n, n.queues))
+	mux.HandleFunc("GET "+pathQueues+"/{hub}", n.queueOf)
 	return mux
 }
 
