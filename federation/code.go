@@ -27,8 +27,10 @@ const (
 
 // Code is what two operators read to each other when their hubs peer: it is the
 // same on both sides exactly if each sees the other's own hub id and key. It
-// does not depend on the order of the two. XXXX-XXXX-XXXX-XXXX, 80 bits of
-// repeated SHA-256 over a label and both (hub id, pin).
+// does not depend on the order of the two. XXXX-XXXX-XXXX-XXXX:
+// the first 80 bits in Crockford's base 32 of the SHA-256 of t, taken 16,384
+// times more over the last result and t, where t is the label and for both, in
+// the order of their hub ids, the id's length as u32, the id and the pin.
 func Code(a wire.HubID, ap Pin, b wire.HubID, bp Pin) string {
 	type side struct {
 		hub wire.HubID
@@ -44,8 +46,10 @@ func Code(a wire.HubID, ap Pin, b wire.HubID, bp Pin) string {
 		text = append(append(text, s.hub...), s.pin[:]...)
 	}
 	sum := sha256.Sum256(text)
+	round := append(make([]byte, len(sum)), text...)
 	for range codeRounds {
-		sum = sha256.Sum256(append(sum[:], text...))
+		copy(round, sum[:])
+		sum = sha256.Sum256(round)
 	}
 	return grouped(sum)
 }
