@@ -12,13 +12,16 @@
 //
 //   - A link handshake is TLS 1.3, mutual, without tickets, resumption or early
 //     data, with ALPN [ALPN]. Dialing and accepting share one verify function:
-//     the key's pin, the hub id, the key usage of the role, the dates; in that
-//     order, so that an unknown key learns nothing more.
+//     whether the key was turned away, the key's pin, the hub id, the key usage
+//     of the role, the dates; in that order, so that an unknown key learns
+//     nothing more.
 //   - Only the leaf is judged. Further certificates in the chain are neither
 //     trusted nor a reason to refuse. The leaf needs no issuer: the handshake
 //     proves possession of the pinned key, which vouches for the certificate.
 //   - A refusal is an [*Error] with a [Code] of a closed list. The other side
 //     gets the TLS alert and nothing else.
+//   - A dialer can say by its certificate, made for that [Call], which invitation
+//     it has and where it is reached. The refusal tells it, if the key signed it.
 //   - [Create] leaves either no identity or a complete one, whatever step it
 //     dies at, and never replaces an existing one. A key file readable by
 //     anyone but its owner is refused by [Load].

@@ -14,6 +14,10 @@ const (
 	WrongHubID Code = "wrong_hub_id"
 	// UnknownPeer: neither the key nor the hub is that of an approved peer.
 	UnknownPeer Code = "unknown_peer"
+	// PeerRevoked: the key was that of an approved peer, and is not any more.
+	PeerRevoked Code = "peer_revoked"
+	// PeerRejected: an operator turned this key away.
+	PeerRejected Code = "peer_rejected"
 	// NoCertificate: the other side presented none.
 	NoCertificate Code = "no_certificate"
 	// CertificateExpired: this node's clock is past the certificate's end.
@@ -27,7 +31,7 @@ const (
 // Codes returns every code, in the order of their declaration.
 func Codes() []Code {
 	return []Code{
-		PinMismatch, WrongHubID, UnknownPeer, NoCertificate,
+		PinMismatch, WrongHubID, UnknownPeer, PeerRevoked, PeerRejected, NoCertificate,
 		CertificateExpired, CertificateNotYetValid, WrongKeyUsage,
 	}
 }
@@ -45,6 +49,13 @@ type Error struct {
 	// Pin is the key's pin, zero without a certificate. While accepting, the
 	// possession of the key is not proven when the refusal happens.
 	Pin Pin
+	// Signed means that the certificate is signed by its own key, so that the
+	// key's owner wrote what it says, whoever shows it.
+	Signed bool
+	// Invite and Endpoints are what the certificate says as a [Call]; nothing
+	// unless Signed. Bounded as a Call is, and of its form. Invite is a secret.
+	Invite    []byte
+	Endpoints []string
 }
 
 // Error returns the code and the detail.

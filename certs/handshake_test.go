@@ -52,6 +52,7 @@ type handshake struct {
 	name         string
 	cert         *tls.Certificate // what hub b presents
 	now          time.Time        // of the judging side
+	trust        certs.Trust      // of the judging side; the table fills in peers
 	dial, accept verdict
 }
 
@@ -109,7 +110,7 @@ func handshakes(t *testing.T) []handshake {
 		both("same key, new certificate", mint(certstest.Spec{Serial: big.NewInt(7), NotAfter: now.Add(time.Minute)}), verdict{}),
 		both("signature encoded again", malleate(t, mint(certstest.Spec{})), verdict{}),
 		both("expired certificate behind the leaf", withExtra(mint(certstest.Spec{}), mint(certstest.Spec{NotBefore: now.Add(-2 * time.Hour), NotAfter: now.Add(-time.Hour)})), verdict{}),
-		{"approved certificate behind a wrong leaf", withExtra(mint(certstest.Spec{Hub: "x.example", Key: mustKey()}), mint(certstest.Spec{})), now, wrongHub, verdict{code: certs.UnknownPeer}},
+		{"approved certificate behind a wrong leaf", withExtra(mint(certstest.Spec{Hub: "x.example", Key: mustKey()}), mint(certstest.Spec{})), now, nil, wrongHub, verdict{code: certs.UnknownPeer}},
 
 		both("wrong pin", mint(certstest.Spec{Key: mustKey()}), verdict{certs.PinMismatch, []string{judged, "sha256:"}}),
 		both("blocked key, signature encoded again", malleate(t, mint(certstest.Spec{Key: mustKey()})), verdict{code: certs.PinMismatch}),
@@ -126,34 +127,58 @@ func handshakes(t *testing.T) []handshake {
 		both("name with a query", mint(certstest.Spec{URIs: uris("fleet://hub/" + judged + "?x")}), wrongHub),
 		both("name with a fragment", mint(certstest.Spec{URIs: uris("fleet://hub/" + judged + "#x")}), wrongHub),
 
-		{"certificate of another approved hub", mint(certstest.Spec{Hub: "c.example", Key: keyC}), now, verdict{certs.WrongHubID, []string{judged, "c.example"}}, verdict{}},
-		{"unknown hub and key", mint(certstest.Spec{Hub: "x.example", Key: mustKey()}), now, wrongHub, verdict{certs.UnknownPeer, []string{"x.example", "sha256:"}}},
-		{"other case of the name, unknown key", mint(certstest.Spec{Hub: "b_b.example", Key: mustKey()}), now, wrongHub, verdict{code: certs.UnknownPeer}},
+		{"certificate of another approved hub", mint(certstest.Spec{Hub: "c.example", Key: keyC}), now, nil, verdict{certs.WrongHubID, []string{judged, "c.example"}}, verdict{}},
+		{"unknown hub and key", mint(certstest.Spec{Hub: "x.example", Key: mustKey()}), now, nil, wrongHub, verdict{certs.UnknownPeer, []string{"x.example", "sha256:"}}},
+		{"other case of the name, unknown key", mint(certstest.Spec{Hub: "b_b.example", Key: mustKey()}), now, nil, wrongHub, verdict{code: certs.UnknownPeer}},
 
-		{"usage none", usages(), now, noServer, noClient},
-		{"usage server", usages(x509.ExtKeyUsageServerAuth), now, verdict{}, noClient},
-		{"usage client", usages(x509.ExtKeyUsageClientAuth), now, noServer, verdict{}},
-		{"usage both", usages(x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth), now, verdict{}, verdict{}},
-		{"usage any", usages(x509.ExtKeyUsageAny), now, noServer, noClient},
-		{"usage unknown", mint(certstest.Spec{Usages: []x509.ExtKeyUsage{}, UnknownUsages: []asn1.ObjectIdentifier{{1, 3, 6, 1, 4, 1, 99999, 1}}}), now, noServer, noClient},
+		{"usage none", usages(), now, nil, noServer, noClient},
+		{"usage server", usages(x509.ExtKeyUsageServerAuth), now, nil, verdict{}, noClient},
+		{"usage client", usages(x509.ExtKeyUsageClientAuth), now, nil, noServer, verdict{}},
+		{"usage both", usages(x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth), now, nil, verdict{}, verdict{}},
+		{"usage any", usages(x509.ExtKeyUsageAny), now, nil, noServer, noClient},
+		{"usage unknown", mint(certstest.Spec{Usages: []x509.ExtKeyUsage{}, UnknownUsages: []asn1.ObjectIdentifier{{1, 3, 6, 1, 4, 1, 99999, 1}}}), now, nil, noServer, noClient},
 		both("no digital signature", mint(certstest.Spec{KeyUsage: x509.KeyUsageKeyAgreement}), verdict{certs.WrongKeyUsage, []string{"digitalSignature"}}),
 		both("unknown critical extension", mint(certstest.Spec{Critical: []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 99999, 2}, Critical: true, Value: []byte{5, 0}}}}), verdict{certs.WrongKeyUsage, []string{"critical"}}),
 
 		both("expired", mint(certstest.Spec{NotBefore: now.Add(-3 * time.Hour), NotAfter: now.Add(-90*time.Minute - 5*time.Second)}), verdict{certs.CertificateExpired, []string{"valid until", "1h30m"}}),
 		both("not yet valid", mint(certstest.Spec{NotBefore: now.Add(2*time.Hour + 30*time.Second)}), verdict{certs.CertificateNotYetValid, []string{"valid from", "2h0m", "ahead"}}),
-		{"clock in 1970", mint(certstest.Spec{}), time.Unix(0, 0), verdict{certs.CertificateNotYetValid, []string{"ahead of this node's clock"}}, verdict{code: certs.CertificateNotYetValid}},
-		{"clock in 2099", mint(certstest.Spec{}), time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC), verdict{certs.CertificateExpired, []string{"behind this node's clock"}}, verdict{code: certs.CertificateExpired}},
+		{"clock in 1970", mint(certstest.Spec{}), time.Unix(0, 0), nil, verdict{certs.CertificateNotYetValid, []string{"ahead of this node's clock"}}, verdict{code: certs.CertificateNotYetValid}},
+		{"clock in 2099", mint(certstest.Spec{}), time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC), nil, verdict{certs.CertificateExpired, []string{"behind this node's clock"}}, verdict{code: certs.CertificateExpired}},
+	}
+	for i := range tests {
+		tests[i].trust = peers
+	}
+	return append(tests, turnedAway(mint)...)
+}
+
+// turnedAway are right certificates around keys that an operator turned away,
+// one of them still approved, and one with a code that is none.
+func turnedAway(mint func(certstest.Spec) *tls.Certificate) []handshake {
+	stranger := mustKey()
+	unknown := mustIdentity(certstest.Spec{Hub: judged, Key: stranger})
+	var tests []handshake
+	for turned, code := range map[certs.Code]certs.Code{
+		certs.PeerRevoked: certs.PeerRevoked, certs.PeerRejected: certs.PeerRejected, "anything else": certs.PeerRejected,
+	} {
+		trust := certstest.Trusts{Trust: peers, Turned: map[certs.Pin]certs.Code{right.Pin(): turned, unknown.Pin(): turned}}
+		for name, cert := range map[string]*tls.Certificate{
+			"approved": mint(certstest.Spec{}), "unknown": mint(certstest.Spec{Key: stranger}), "unknown and expired": mint(certstest.Spec{Key: stranger, NotAfter: time.Now().Add(-time.Hour)}),
+		} {
+			test := both("key turned away, "+name+", "+string(turned), cert, verdict{code, []string{judged, "sha256:"}})
+			test.trust = trust
+			tests = append(tests, test)
+		}
 	}
 	return tests
 }
 
 func (h handshake) play(t *testing.T, run carrier, dialing bool, want verdict) {
-	trust := func() certs.Trust { return peers }
+	trust := func() certs.Trust { return h.trust }
 	now := func() time.Time { return h.now }
 	told := make(chan *certs.Error, 1)
 	server, client := certstest.Hostile(h.cert), certstest.Hostile(h.cert)
 	if dialing {
-		client = certs.LinkClient(us, judged, trust, now)
+		client = certs.LinkClient(us, judged, trust, now, certs.Call{})
 	} else {
 		server = certs.LinkServer(us, trust, now, func(_ context.Context, e *certs.Error) { told <- e })
 	}

@@ -59,17 +59,18 @@ func serverConfig(id *Identity, verify verifyFunc) *tls.Config {
 }
 
 // LinkClient returns the configuration for dialing the hub want. trust and now
-// are called at every handshake.
-func LinkClient(id *Identity, want string, trust func() Trust, now func() time.Time) *tls.Config {
+// are called at every handshake. call is said by the certificate that this side
+// shows; a handshake fails with [ErrCall] if it is out of bounds.
+func LinkClient(id *Identity, want string, trust func() Trust, now func() time.Time, call Call) *tls.Config {
 	conf := linkConfig(id, func(state tls.ConnectionState) error {
 		return check{role: server, want: want, trust: trust(), now: now()}.verify(state)
 	})
 	// The library's check knows authorities and host names; ours knows pins and
 	// hub ids, runs on every handshake and replaces it.
 	conf.InsecureSkipVerify = true
-	// Whatever authorities the other side asks for, there is one certificate.
+	// Whatever authorities the other side asks for, there is one key.
 	conf.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		return &id.cert, nil
+		return id.certificateFor(call)
 	}
 	return conf
 }

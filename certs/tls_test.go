@@ -44,7 +44,7 @@ func TestWithoutTrustNobodyIsAccepted(t *testing.T) {
 	server := certs.LinkServer(us, func() certs.Trust { return nil }, time.Now, nil)
 	got := overTCP(t, server, certstest.Hostile(&cert), false, nil)
 	checkVerdict(t, got.err, verdict{code: certs.UnknownPeer})
-	client := certs.LinkClient(us, judged, func() certs.Trust { return certstest.Trust{judged: nil} }, time.Now)
+	client := certs.LinkClient(us, judged, func() certs.Trust { return certstest.Trust{judged: nil} }, time.Now, certs.Call{})
 	got = overTCP(t, certstest.Hostile(&cert), client, true, nil)
 	checkVerdict(t, got.err, verdict{code: certs.UnknownPeer})
 }
@@ -67,7 +67,7 @@ func TestOldProtocols(t *testing.T) {
 			if got := overTCP(t, certs.LinkServer(us, trust, time.Now, nil), hostile, false, nil); got.err == nil || got.read != "" {
 				t.Errorf("accepted it: read %q", got.read)
 			}
-			if got := overTCP(t, hostile, certs.LinkClient(us, judged, trust, time.Now), true, nil); got.err == nil || got.read != "" {
+			if got := overTCP(t, hostile, certs.LinkClient(us, judged, trust, time.Now, certs.Call{}), true, nil); got.err == nil || got.read != "" {
 				t.Errorf("dialled it: read %q", got.read)
 			}
 		})

@@ -17,6 +17,9 @@ type Trust interface {
 	PinsOf(hubID string) (pins [][32]byte, ok bool)
 	// HubOf returns the hub that a key belongs to.
 	HubOf(pin [32]byte) (hubID string, ok bool)
+	// Blocked returns the [Code] by which a key is refused that was turned away,
+	// "" for any other. A code that is none counts as [PeerRejected].
+	Blocked(pin [32]byte) string
 }
 
 // role is the part the other side plays in a handshake.
@@ -67,7 +70,12 @@ func (c check) verify(state tls.ConnectionState) error {
 
 func refusal(leaf *x509.Certificate, code Code, detail string) *Error {
 	pin, _ := pinOf(leaf) // zero for a key that has no encoding, which no peer has
-	return &Error{Code: code, Detail: detail, Hub: claimed(leaf), Pin: pin}
+	e := &Error{Code: code, Detail: detail, Hub: claimed(leaf), Pin: pin, Signed: selfSigned(leaf)}
+	if e.Signed {
+		call := callOf(leaf)
+		e.Invite, e.Endpoints = call.Invite, call.Endpoints
+	}
+	return e
 }
 
 // judge runs the checks in order and returns the first failure.
@@ -91,6 +99,9 @@ func (c check) identity(leaf *x509.Certificate) (Code, string) {
 	if c.trust == nil {
 		return UnknownPeer, "this node trusts no peers"
 	}
+	if code, detail := c.blocked(leaf, pin); code != "" {
+		return code, detail
+	}
 	hub, code, detail := c.owner(leaf, pin)
 	if code != "" {
 		return code, detail
@@ -99,6 +110,18 @@ func (c check) identity(leaf *x509.Certificate) (Code, string) {
 		return WrongHubID, fmt.Sprintf("%v holds the key of hub %s but its certificate names %s", c.role, hub, naming(leaf))
 	}
 	return "", ""
+}
+
+// blocked refuses a key that was turned away, whatever else is known of it.
+func (c check) blocked(leaf *x509.Certificate, pin Pin) (Code, string) {
+	switch code := Code(c.trust.Blocked(pin)); code {
+	case "":
+		return "", ""
+	case PeerRevoked:
+		return PeerRevoked, fmt.Sprintf("%v names %s with key %v, whose approval was revoked", c.role, naming(leaf), pin)
+	default:
+		return PeerRejected, fmt.Sprintf("%v names %s with key %v, which was rejected", c.role, naming(leaf), pin)
+	}
 }
 
 // owner returns the hub that the key must be, by the pins of the snapshot.

@@ -34,6 +34,8 @@ type Spec struct {
 	IPs []net.IP
 	// Key is the identity; nil makes a new one.
 	Key *ecdsa.PrivateKey
+	// Signer signs the certificate in place of Key.
+	Signer *ecdsa.PrivateKey
 	// NotBefore and NotAfter default to a day before and after now.
 	NotBefore, NotAfter time.Time
 	// Usages replaces the two extended key usages when it is not nil; an empty
@@ -59,7 +61,11 @@ func Mint(s Spec) (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	signer := key
+	if s.Signer != nil {
+		signer = s.Signer
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parentOf(template, signer), key.Public(), signer)
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("certstest: mint: %w", err)
 	}
@@ -68,6 +74,13 @@ func Mint(s Spec) (tls.Certificate, error) {
 		return tls.Certificate{}, fmt.Errorf("certstest: mint: %w", err)
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, nil
+}
+
+// parentOf is what the library wants to see of who signs.
+func parentOf(template *x509.Certificate, signer *ecdsa.PrivateKey) *x509.Certificate {
+	parent := *template
+	parent.PublicKey = signer.Public()
+	return &parent
 }
 
 // PEM returns what an operator would keep in two files: a certificate that Mint
@@ -167,6 +180,15 @@ func Hostile(cert *tls.Certificate, alpn ...string) *tls.Config {
 	return conf
 }
 
+// Trusts is a [Trust] with keys that were turned away, each by its code.
+type Trusts struct {
+	Trust
+	Turned map[certs.Pin]certs.Code
+}
+
+// Blocked implements [certs.Trust].
+func (t Trusts) Blocked(pin [32]byte) string { return string(t.Turned[pin]) }
+
 // Trust is a fixed set of approved hubs and their keys.
 type Trust map[string][][32]byte
 
@@ -196,3 +218,6 @@ func (t Trust) HubOf(pin [32]byte) (string, bool) {
 	}
 	return "", false
 }
+
+// Blocked implements [certs.Trust]: nobody is.
+func (Trust) Blocked([32]byte) string { return "" }

@@ -159,7 +159,7 @@ func (q *QUIC) Dial(ctx context.Context, endpoint string, want wire.HubID) (Conn
 	if err != nil {
 		return nil, &Error{Op: "dial", Reason: wire.ReasonLinkLost, Err: err}
 	}
-	conf := certs.LinkClient(q.opt.Identity, string(want), q.opt.Trust, q.opt.Now)
+	conf := certs.LinkClient(q.opt.Identity, string(want), q.opt.Trust, q.opt.Now, certs.Call{})
 	var failure *Error
 	for _, addr := range addrs {
 		conn, err := q.dialOne(ctx, addr, conf)

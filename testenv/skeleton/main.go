@@ -89,6 +89,7 @@ type trust struct {
 
 func (t trust) PinsOf(hub string) ([][32]byte, bool) { return [][32]byte{t.pin}, hub == t.hub }
 func (t trust) HubOf(pin [32]byte) (string, bool)    { return t.hub, pin == t.pin }
+func (t trust) Blocked([32]byte) string              { return "" }
 
 // connect makes the one connection of the link.
 func (s *settings) connect(ctx context.Context) (transport.Conn, func(), error) {
