@@ -74,8 +74,9 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 crash: build ## thousands of messages each way under random SIGKILLs, then every planted fault
 	$(BIN) testing__crash $(ARGS)
 
-link: ## the link of two nodes cut at 500 random bytes, and out for 30 s
-	CGO_ENABLED=0 $(GO) test -count=1 -timeout 1h -v ./testenv/cut -args -cuts 500 -pairs 8 -outage 30s $(ARGS)
+link: ## the link of two nodes cut at 500 random bytes, and out for 30 s; 10,000 strangers at a node's door
+	CGO_ENABLED=0 $(GO) test -count=1 -timeout 1h -v ./testenv/cut -args -cuts 500 -pairs 8 -outage 30s
+	CGO_ENABLED=0 $(GO) test -count=1 -timeout 1h -v ./testenv/hostile -args -strangers 10000
 
 vuln: ## known vulnerabilities (VULNDB=FOLDER for a local database)
 	$(GO) tool govulncheck $(if $(VULNDB),-db file://$(abspath $(VULNDB))) ./...

@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fleetrelay/certs"
@@ -62,6 +63,7 @@ type Relay struct {
 	greeter   greeter
 	news      chan struct{} // capacity 1: trust changed
 	running   sync.WaitGroup
+	refused   atomic.Pointer[func() map[wire.Reason]uint64] // of the transport that the relay made; nil before
 
 	mu      sync.RWMutex
 	owners  map[wire.HubID]*owner
@@ -122,6 +124,8 @@ func (r *Relay) openTransport() (closeIt func(), err error) {
 		return nil, fmt.Errorf("relay: %w", err)
 	}
 	r.transport = quic
+	counts := quic.Refused
+	r.refused.Store(&counts)
 	return func() { _ = quic.Close() }, nil // every connection is closed by then; there is nobody to tell
 }
 
@@ -245,6 +249,15 @@ func (r *Relay) Wake(peer wire.HubID, head uint64) {
 
 // PeersChanged says that the trust snapshot was replaced. It does not block.
 func (r *Relay) PeersChanged() { nudge(r.news) }
+
+// Refused counts the callers that were refused before they were a link, by reason, since the start. It counts nothing
+// where the transport was given.
+func (r *Relay) Refused() map[wire.Reason]uint64 {
+	if counts := r.refused.Load(); counts != nil {
+		return (*counts)()
+	}
+	return nil
+}
 
 // Links is the status of every approved peer's link, by hub id.
 func (r *Relay) Links() []LinkStatus {

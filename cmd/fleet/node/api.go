@@ -34,7 +34,8 @@ type Status struct {
 	PendingReceipts int          `json:"pending_receipts"`
 	Peers           []PeerStatus `json:"peers"`
 	Journal         JournalUse   `json:"journal"`
-	// Refusals counts what was refused, dropped or closed since the start, by reason.
+	// Refusals counts what was refused, dropped or closed since the start, by reason: agents, and callers that wanted to be
+	// a link and were none.
 	Refusals map[wire.Reason]uint64 `json:"refusals,omitzero"`
 }
 

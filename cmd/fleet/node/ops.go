@@ -34,12 +34,23 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 		out.Running, out.PID, out.SinceUS = true, os.Getpid(), s.since.UnixMicro()
 		out.Agents, out.Links = s.agents.Addr().String(), s.links.LocalAddr().String()
 		verified := s.patrol.State()
-		out.Journal.Verified, out.Refusals = &verified, h.Refusals
+		out.Journal.Verified, out.Refusals = &verified, sum(h.Refusals, s.relay.Refused())
 	}
 	for _, p := range n.hub.Trust().Peers() {
 		out.Peers = append(out.Peers, n.peer(p))
 	}
 	return out, nil
+}
+
+// sum adds up counts by reason.
+func sum(all ...map[wire.Reason]uint64) map[wire.Reason]uint64 {
+	out := map[wire.Reason]uint64{}
+	for _, counts := range all {
+		for reason, n := range counts {
+			out[reason] += n
+		}
+	}
+	return out
 }
 
 // peer describes one peer with its synced lanes and its link.
