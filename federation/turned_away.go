@@ -67,6 +67,31 @@ func (t *Trust) Reject(r RejectedPin) *Trust {
 	return c.indexed()
 }
 
+// RestoreTrust makes a snapshot of what [Trust.Peers], [Trust.Revoked] and
+// [Trust.Rejected] returned. Whatever could not stand beside another is left
+// out: a revocation of an approved hub, the rejection of an approved key or of a
+// key rejected again later, rejections beyond [MaxRejected].
+func RestoreTrust(self wire.HubID, peers []Peer, revoked []RevokedPeer, rejected []RejectedPin) *Trust {
+	t := NewTrust(self, peers).copied()
+	for _, r := range revoked {
+		if _, approved := t.peers[r.Hub]; !approved {
+			t.revoked[r.Hub] = RevokedPeer{r.clone(), r.Revocation}
+		}
+	}
+	last := make(map[Pin]int, len(rejected))
+	for i, r := range rejected {
+		last[r.Pin] = i
+	}
+	t = t.indexed()
+	for i, r := range rejected {
+		if _, approved := t.owners[r.Pin]; !approved && last[r.Pin] == i {
+			t.rejected = append(t.rejected, r)
+		}
+	}
+	t.rejected = t.rejected[max(0, len(t.rejected)-MaxRejected):]
+	return t.indexed()
+}
+
 // RevokedPeer returns one revoked peer.
 func (t *Trust) RevokedPeer(hub wire.HubID) (RevokedPeer, bool) {
 	r, ok := t.revoked[hub]

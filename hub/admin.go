@@ -9,7 +9,6 @@ import (
 	"io"
 	"strings"
 
-	"fleetrelay/federation"
 	"fleetrelay/hub/journal"
 	"fleetrelay/hub/socket"
 	"fleetrelay/hub/wire"
@@ -55,36 +54,6 @@ func (h *Hub) await(ctx context.Context, reply <-chan error) error {
 	default:
 		return errStopped
 	}
-}
-
-// AddPeer approves another hub: its identity by pins, and what it may reach
-// here. The approval and its audit record are one event.
-func (h *Hub) AddPeer(ctx context.Context, p federation.Peer) error {
-	return h.approve(ctx, p, federation.CheckNewPeer)
-}
-
-// ChangePeer approves a peer anew under its own id: another endpoint, other pins or
-// patterns. What waits for it stays; a link whose key is no longer approved ends.
-func (h *Hub) ChangePeer(ctx context.Context, p federation.Peer) error {
-	return h.approve(ctx, p, federation.CheckChangedPeer)
-}
-
-func (h *Hub) approve(ctx context.Context, p federation.Peer, check func(*federation.Trust, federation.Peer) error) error {
-	return h.operate(ctx, func(v *view, d *draft) error {
-		if err := check(v.st.trust, p); err != nil {
-			return err
-		}
-		rec := journal.PeerAdded{Hub: string(p.Hub), By: p.By, User: p.User}
-		if len(p.Endpoints) > 0 {
-			rec.Endpoint = p.Endpoints[0] // as yet a peer is added with one at most
-		}
-		rec.Pins = append(rec.Pins, p.Pins...)
-		for _, pattern := range p.MayReach {
-			rec.MayReach = append(rec.MayReach, pattern.String())
-		}
-		d.add(v.now, rec)
-		return nil
-	})
 }
 
 // TokenInfo describes a token without its secret.

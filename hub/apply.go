@@ -3,7 +3,6 @@ package hub
 import (
 	"encoding/binary"
 
-	"fleetrelay/federation"
 	"fleetrelay/hub/journal"
 	"fleetrelay/hub/wire"
 )
@@ -26,8 +25,9 @@ func (noTables) DeleteRange(_, _ []byte) {}
 // touched says what besides the tables an event changed that is published after
 // the sync.
 type touched struct {
-	lane  *lane
-	trust bool
+	lane    *lane
+	trust   bool
+	pending bool // the hubs that wait for a decision
 }
 
 // apply folds one event into the hot state and writes its table rows. It is the
@@ -53,9 +53,6 @@ func (st *state) apply(ev *journal.Event, rec journal.Record, w tables) (t touch
 		st.tokens[r.ID] = token{id: r.ID, seat: r.Seat, by: r.By, hash: r.Hash, createdUS: ev.TimeUS}
 	case journal.TokenRevoked:
 		delete(st.tokens, r.ID)
-	case journal.PeerAdded:
-		st.trust = st.trust.With(peerOf(ev, &r))
-		t.lane, t.trust = st.lane(wire.HubID(r.Hub)), true
 	case journal.InboundRefused:
 		t.lane = st.laneIn(&r.Origin, r.LaneHash)
 		t.lane.refuse(r.Origin.LaneSeq, wire.Reason(r.Reason))
@@ -66,6 +63,8 @@ func (st *state) apply(ev *journal.Event, rec journal.Record, w tables) (t touch
 		w.Put(journal.NoteKey(r.Sender, ev.Seq), nil)
 	case journal.SnapshotTaken:
 		st.snapshot = r.UpTo
+	case journal.InviteCreated, journal.PeerJoined, journal.PeerCalled, journal.PeerApproved, journal.PeerRejected, journal.PeerRevoked:
+		return st.applyTrust(ev, rec)
 	case journal.RecordQuarantined, journal.BodyPurged:
 	default:
 		panic("hub: apply of an unknown record kind")
@@ -222,24 +221,4 @@ func linkOfOrigin(ev *journal.Event, r *journal.ChatAccepted) wire.LaneLink {
 		Seq: o.LaneSeq, MsgID: o.MsgID, AcceptedUS: o.AcceptedUS, Sender: o.Sender,
 		Principal: o.Principal, Target: o.Target, ClientMsgID: r.ClientMsgID, Digest: ev.Digest,
 	}
-}
-
-// peerOf rebuilds a peer from its record. Patterns in the journal have been
-// parsed before they were written.
-func peerOf(ev *journal.Event, r *journal.PeerAdded) federation.Peer {
-	p := federation.Peer{
-		Hub: wire.HubID(r.Hub), By: r.By, User: r.User, AddedUS: ev.TimeUS,
-	}
-	if r.Endpoint != "" {
-		p.Endpoints = []string{r.Endpoint}
-	}
-	p.Pins = append(p.Pins, r.Pins...)
-	for _, text := range r.MayReach {
-		pattern, err := wire.ParsePattern(text)
-		if err != nil {
-			panic("hub: a journalled pattern does not parse: " + text)
-		}
-		p.MayReach = append(p.MayReach, pattern)
-	}
-	return p
 }

@@ -106,6 +106,9 @@ func (v *view) route(target *wire.Target) (wire.Address, wire.Reason, string) {
 			"An address on another hub is project/seat@hub, without patterns."
 	}
 	if ok, why := v.st.trust.AdmitOutbound(addr.Hub, addr); !ok {
+		if why == wire.ReasonPeerRevoked {
+			return addr, why, "This hub's approval of that hub was revoked."
+		}
 		return addr, why, "This hub has no approved peer of that name."
 	}
 	return addr, "", ""

@@ -152,7 +152,7 @@ func (r *releaser) release(t *turn) {
 	for _, peer := range woken {
 		f.Wake(peer, r.published.lane(peer).out.Head)
 	}
-	if t.trust != nil {
+	if t.trust != nil || t.ceremony {
 		f.PeersChanged()
 	}
 }

@@ -29,9 +29,13 @@ type turn struct {
 	effects []effect
 	lanes   []laneUpdate      // what links may see after the sync
 	trust   *federation.Trust // the new trust snapshot, if it changed
-	secured bool              // agents need a token
-	head    uint64            // last sequence of this turn, or of the one before
-	applied chan struct{}
+	// pending are the hubs that wait for a decision, if ceremony says that they
+	// changed.
+	pending  []federation.Pending
+	ceremony bool
+	secured  bool   // agents need a token
+	head     uint64 // last sequence of this turn, or of the one before
+	applied  chan struct{}
 }
 
 // core is the single writer of a node. Everything in it belongs to run's
@@ -165,6 +169,9 @@ func (c *core) fold(t *turn, f fact) {
 	}
 	if touched.trust {
 		t.trust = c.view.st.trust
+	}
+	if touched.pending {
+		t.pending, t.ceremony = c.view.st.ceremony.pending, true
 	}
 	t.facts = append(t.facts, f)
 	c.view.remember(&t.facts[len(t.facts)-1])

@@ -26,7 +26,9 @@
 //   - A failed sync ends everything: OnFatal is called, no effect of that turn or
 //     a later one is released.
 //   - Memory holds what is open: sessions, 512 mailbox identities, 1,024 pending
-//     receipts, lanes, peers and tokens. What is settled is in the journal.
+//     receipts, lanes, peers and tokens; of hubs that are no peers 256 that wait
+//     with an invite, 64 strangers and 1,024 rejected keys; 512 invites. What is
+//     settled is in the journal.
 //   - apply is one code live and at replay; recovery is the latest snapshot and
 //     the events after it.
 //

@@ -50,7 +50,7 @@ func stateFault(b []byte, decode stateDecoder) string {
 func stateSeeds(t testing.TB) [][]byte {
 	empty, one, two := newState("hub-1").encode(), fullState(t, 1).encode(), fullState(t, 2).encode()
 	future := fields(bytes.Clone(one))
-	future.num(12, 1)
+	future.num(99, 1)
 	short := fields(bytes.Clone(empty))
 	short.message(9, func(m *fields) { m.text(1, "t"); m.text(2, "a"); m.text(3, ""); m.bytes(4, []byte{1}); m.num(5, 1) })
 	return [][]byte{nil, empty, one, two, append(bytes.Clone(one), one...), one[:len(one)-1], twoReceipts().encode(), future, short}
@@ -79,13 +79,29 @@ func fullState(t testing.TB, n int) *state {
 		st.tokens[name] = token{id: name, seat: name, by: "admin:x", hash: [32]byte{byte(i)}, createdUS: 1796063246832343}
 		st.trust = st.trust.With(federation.Peer{
 			Hub: hub, Endpoints: []string{"far:1", "far:2"}, Pins: []federation.Pin{{byte(i + 1)}}, MayReach: []wire.Pattern{pattern}, By: "Ann", User: "root", AddedUS: 9,
+			Invite: []byte("sixteen bytes of"),
 		})
+		st.fillCeremony(byte(i))
 		st.lanes[hub] = &lane{
 			peer: hub, outHead: 300, outHash: [32]byte{1}, outBytes: 9000, ackBytes: 40, acked: 2, ackHash: [32]byte{2}, in: Cursor{EpochID: [16]byte{3}, Seq: 4, Hash: [32]byte{5}},
 			refused: []Refusal{{Seq: 3, Reason: wire.ReasonNotPermitted}},
 		}
 	}
 	return st
+}
+
+// fillCeremony adds one of everything that is about hubs that are not approved.
+func (st *state) fillCeremony(i byte) {
+	st.ceremony.invites = append(st.ceremony.invites, invite{
+		id: fmt.Sprint(i), hash: [32]byte{i}, by: "Ann", user: "root", createdUS: 1, expiresUS: 2, usedBy: federation.Pin{i},
+	})
+	st.ceremony.pending = append(st.ceremony.pending, federation.Pending{
+		Hub: "oak", Pin: federation.Pin{i, 1}, Endpoints: []string{"oak:1", "oak:2"}, Host: "192.0.2.1", Joined: true, Invited: true,
+		InviteID: "0", Invite: []byte("sixteen bytes of"), FirstUS: 3, LastUS: 4, ExpiresUS: 5, Times: 6,
+	})
+	gone := federation.Peer{Hub: wire.HubID(fmt.Sprintf("gone-%d", i)), Pins: []federation.Pin{{i, 2}}, AddedUS: 7}
+	st.trust = st.trust.With(gone).Revoke(gone.Hub, federation.Revocation{RevokedBy: "Ann", RevokedUser: "root", Why: "over", RevokedUS: 8})
+	st.trust = st.trust.Reject(federation.RejectedPin{Hub: "elm", Pin: federation.Pin{9 - i, 3}, By: "Ann", User: "root", AtUS: 9})
 }
 
 func FuzzState(f *testing.F) {

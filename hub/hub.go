@@ -28,7 +28,7 @@ type Options struct {
 	// AllowedHosts are further values of the Host header; AllowedOrigins the
 	// browsers' origins. Both are empty by default.
 	AllowedHosts, AllowedOrigins []string
-	// PrivateDirected nil means: once a peer exists.
+	// PrivateDirected nil means: once there has been a peer.
 	PrivateDirected *bool
 	// RegistrationTimeout is how long a socket may stay without a name, 10 s by
 	// default.
@@ -89,10 +89,12 @@ type Hub struct {
 	operators *source // commands of operators
 	settling  *source // notifications that sockets took
 	ticking   *source // the clock
+	knocks    *source // calls of unknown hubs with an invite
 	lanesMu   sync.Mutex
 	lanes     map[wire.HubID]*source
 	gate      *gate
 	refusals  *refusals
+	callers   *callers
 	published *published
 	epoch     Epoch
 	started   time.Time
@@ -125,7 +127,7 @@ func New(o Options) (*Hub, error) {
 	}
 	h := &Hub{
 		opts: o, in: newIntake(), operators: newSource(sourceDepth), settling: newSource(1 << 12),
-		ticking: newSource(1), lanes: map[wire.HubID]*source{}, gate: newGate(o.Limits), refusals: newRefusals(o.Log, o.Now),
+		ticking: newSource(1), knocks: newSource(knockDepth), callers: newCallers(), lanes: map[wire.HubID]*source{}, gate: newGate(o.Limits), refusals: newRefusals(o.Log, o.Now),
 		published: newPublished(st), epoch: st.epoch, started: o.Now(), begun: st.head,
 		stopCore: make(chan struct{}), coreDone: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -148,6 +150,7 @@ func (h *Hub) start(st *state) {
 				self: h.opts.HubID, version: h.opts.Version, configEpoch: h.opts.ConfigEpoch,
 				privateDirected: h.opts.PrivateDirected, frameBytes: h.opts.Limits.FrameBytes, limits: h.opts.Limits,
 				fault: newFault(h.opts.Fault), counting: make(chan struct{}, 1), refusals: h.refusals,
+				callers: h.callers,
 			},
 		},
 	}

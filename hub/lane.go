@@ -91,6 +91,6 @@ type InboundResult struct {
 type Forwarder interface {
 	// Wake says that the lane to peer has synced records up to head. It is called after the sync and must not block.
 	Wake(peer wire.HubID, head uint64)
-	// PeersChanged says that the trust snapshot was replaced. It must not block.
+	// PeersChanged says that the trust snapshot or the list of joined hubs was replaced. It must not block.
 	PeersChanged()
 }

@@ -89,12 +89,14 @@ func (c batchRefused) change(*roster) {
 }
 
 // inOrder checks the record against the lane's cursor: duplicates are skipped, a
-// gap or another epoch ends the batch.
+// gap, another epoch or a revocation ends the batch.
 func (c *inboundCommand) inOrder(v *view) (fresh bool, err error) {
 	o, in := &c.rec.Origin, v.st.laneOf(c.batch.peer).in
 	switch {
 	case c.batch.result.Err != nil:
 		return false, nil
+	case v.revoked(c.batch.peer): // its link is about to end, and what it owes is held there
+		return false, &Error{Reason: wire.ReasonPeerRevoked, Text: fmt.Sprintf("%s is revoked", c.batch.peer)}
 	case in.Seq > 0 && in.EpochID != o.EpochID:
 		return false, &Error{Reason: wire.ReasonRewound, Text: fmt.Sprintf(
 			"%s speaks of another epoch of its lane than the one this node holds", c.batch.peer)}
@@ -105,6 +107,11 @@ func (c *inboundCommand) inOrder(v *view) (fresh bool, err error) {
 			"record %d of %s does not follow %d", o.LaneSeq, c.batch.peer, in.Seq)}
 	}
 	return true, nil
+}
+
+func (v *view) revoked(hub wire.HubID) bool {
+	_, is := v.st.trust.RevokedPeer(hub)
+	return is
 }
 
 // refusal decides whether a record may come in: the forwarder's verdict, the

@@ -36,9 +36,9 @@ func approve(t *testing.T, r *rig, hub wire.HubID, reach string) {
 	}
 	var pin federation.Pin
 	copy(pin[:], hub)
-	err = r.hub.AddPeer(t.Context(), federation.Peer{
+	_, err = r.hub.Approve(t.Context(), Approval{Peer: federation.Peer{
 		Hub: hub, Endpoints: []string{"127.0.0.1:1"}, Pins: []federation.Pin{pin}, MayReach: []wire.Pattern{pattern}, By: "test",
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

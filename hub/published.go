@@ -23,8 +23,11 @@ type published struct {
 	mu    sync.RWMutex
 	lanes map[wire.HubID]*publishedLane
 	trust *federation.Trust
-	head  uint64
-	rings int // bytes in all rings
+	// pending are the hubs that wait for a decision, expired ones among them; read
+	// only.
+	pending []federation.Pending
+	head    uint64
+	rings   int // bytes in all rings
 	// secured says that agents need a token.
 	secured bool
 }
@@ -77,7 +80,7 @@ func (st *state) originOfChat(ev *journal.Event, r *journal.ChatAccepted) Origin
 }
 
 func newPublished(st *state) *published {
-	p := &published{lanes: map[wire.HubID]*publishedLane{}, trust: st.trust, head: st.head, secured: len(st.tokens) > 0}
+	p := &published{lanes: map[wire.HubID]*publishedLane{}, trust: st.trust, pending: st.ceremony.pending, head: st.head, secured: len(st.tokens) > 0}
 	for _, l := range st.lanes {
 		p.update(laneUpdateOf(l))
 	}
@@ -91,6 +94,9 @@ func (p *published) turn(t *turn) (woken []wire.HubID) {
 	p.head, p.secured = t.head, t.secured
 	if t.trust != nil {
 		p.trust = t.trust
+	}
+	if t.ceremony {
+		p.pending = t.pending
 	}
 	for _, u := range t.lanes {
 		before := p.lanes[u.peer]
@@ -117,6 +123,13 @@ func (p *published) update(u laneUpdate) {
 	}
 	l.ring.drop(u.out.Acked)
 	p.rings += l.ring.bytes
+}
+
+// trusted is who is trusted and who waits for it, both of one turn.
+func (p *published) trusted() (*federation.Trust, []federation.Pending) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.trust, p.pending
 }
 
 func (p *published) isSecured() bool {

@@ -37,7 +37,11 @@ func newLab(t *testing.T) *lab {
 	}
 	run := func(c command) { l.core.one(l.turn(), c) }
 	run(&operatorCommand{reply: make(chan error, 1), run: func(v *view, d *draft) error {
-		d.add(v.now, journal.PeerAdded{Hub: "birch", Pins: [][32]byte{{1}}, MayReach: []string{pattern.String()}})
+		d.add(v.now, journal.PeerApproved{Hub: "birch", Pins: [][32]byte{{1}}, MayReach: []string{pattern.String()}})
+		return nil
+	}})
+	run(&operatorCommand{reply: make(chan error, 1), run: func(v *view, d *draft) error {
+		d.add(v.now, journal.InviteCreated{ID: "0a1b2c3d", Hash: [32]byte{5}, ExpiresUS: v.now + secondUS})
 		return nil
 	}})
 	run(chatTo(all[0], "nobody/here"))
@@ -80,6 +84,9 @@ func (l *lab) kinds() map[string]func() command {
 		"ackedCommand": func() command { return &ackedCommand{peer: "birch", seq: 99, done: make(chan error, 1)} },
 		"inboundCommand": func() command {
 			return &inboundCommand{batch: batch(), rec: InRecord{Origin: origin, Body: []byte("{}")}, last: true}
+		},
+		"knockCommand": func() command {
+			return &knockCommand{knock: federation.Knock{Hub: "oak", Pin: federation.Pin{9}, Host: "192.0.2.1", Invite: [32]byte{5}}}
 		},
 		"operatorCommand": func() command {
 			return &operatorCommand{reply: make(chan error, 1), run: func(v *view, d *draft) error {
@@ -168,6 +175,7 @@ func TestImpurityIsNoticed(t *testing.T) {
 		func(l *lab) { l.all[0].ended = true },
 		func(l *lab) { l.core.view.ro.declare(l.all[1], &declaration{roles: []string{"z"}}) },
 		func(l *lab) { l.core.view.raise("x", 1) },
+		func(l *lab) { l.core.view.st.ceremony.invites[0].usedBy[0]++ },
 	} {
 		l := newLab(t)
 		before := l.look()

@@ -66,7 +66,7 @@ func (st *state) check(ev *journal.Event, rec journal.Record) error {
 			return fmt.Errorf("event %d acknowledges record %d of a lane at %d to %d", ev.Seq, r.LaneSeq, l.acked, l.outHead)
 		}
 	}
-	return nil
+	return st.checkTrust(ev, rec)
 }
 
 func (st *state) checkChat(ev *journal.Event, r *journal.ChatAccepted) error {

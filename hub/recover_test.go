@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"fleetrelay/federation"
 	"fleetrelay/hub/journal"
 	"fleetrelay/hub/wire"
 	"fleetrelay/testenv/crashfs"
@@ -29,6 +30,7 @@ func randomWork(r *rig, rng *rand.Rand, steps int) {
 	targets := append([]string{"all", "proj", "proj/*", "proj/?", "proj/[ab]", "nobody/x", "proj/a,proj/b", "other/d"}, names...)
 	var last uint64
 	for i := range steps {
+		randomTrust(r, rng)
 		a := agents[names[rng.IntN(3)]]
 		if last > 0 && rng.IntN(4) == 0 {
 			a.send(fmt.Sprintf(`{"sender":%q,"type":"ack","seq":%d}`, a.name, last))
@@ -40,6 +42,30 @@ func randomWork(r *rig, rng *rand.Rand, steps int) {
 		}
 		g := a.chat(targets[rng.IntN(len(targets))], fmt.Sprintf("text %d", i), extra)
 		last = g.num("seq")
+	}
+}
+
+// randomTrust does something about a few hubs, which may be refused.
+func randomTrust(r *rig, rng *rand.Rand) {
+	ctx, hub := r.t.Context(), fmt.Sprintf("far-%d", rng.IntN(6))
+	inv, _, err := r.hub.Invite(ctx, InviteRequest{By: "Ann", Endpoints: []string{"h.example:1"}})
+	if err != nil {
+		return
+	}
+	switch rng.IntN(6) {
+	case 0:
+		inv.Hub, inv.Pin = wire.HubID(hub), pinOf(hub)
+		_, _ = r.hub.Join(ctx, inv, "root")
+	case 1, 2:
+		r.hub.Knock(federation.Knock{Hub: wire.HubID(hub), Pin: pinOf(hub), Host: "192.0.2.1", Invite: inv.Hash()})
+	case 3:
+		a := granted(r.t, hub)
+		a.Replace = rng.IntN(2) == 0
+		_, _ = r.hub.Approve(ctx, a)
+	case 4:
+		_ = r.hub.Reject(ctx, pinOf(hub), "Ann", "root")
+	case 5:
+		_ = r.hub.Revoke(ctx, wire.HubID(hub), "Ann", "root", "why")
 	}
 }
 

@@ -19,9 +19,14 @@ import (
 //	7 identity { 1 name 2 watermark }                       least recently used first
 //	8 receipt  { 1 chat seq 2 msg id 3 sender 4 target 5 client msg id }   oldest first
 //	9 token    { 1 id 2 seat 3 by 4 hash 5 created us }                    by id
-//	10 peer    { 1 hub 2 endpoint 3 pin… 4 pattern… 5 by 6 user 7 added us }  by hub
+//	10 peer    { 1 hub 2 endpoint… 3 pin… 4 pattern… 5 by 6 user 7 added us 8 invite, if any }  by hub
 //	11 lane    { 1 peer 2 out head 3 out hash 4 acked 5 ack hash 6 in epoch id 7 in seq 8 in hash
 //	           9 refusal { 1 seq 2 reason } 10 denied 11 out bytes 12 ack bytes }      by peer
+//	12 invite  { 1 id 2 hash 3 by 4 user 5 created us 6 expires us 7 used by pin }          oldest first
+//	13 pending { 1 hub 2 pin 3 endpoint… 4 host 5 joined 6 invited 7 invite id 8 secret, if any
+//	           9 first us 10 last us 11 expires us 12 times }                               oldest first
+//	14 revoked { 1 peer 2 by 3 user 4 why 5 at us }                                         by hub
+//	15 rejected { 1 hub 2 pin 3 by 4 user 5 at us }                                         oldest first
 const hotStateFormat = 2
 
 // errHotState says that a snapshot is not a hot state this build reads.
@@ -60,28 +65,13 @@ func (st *state) encode() []byte {
 		})
 	}
 	for _, p := range st.trust.Peers() {
-		b.message(10, func(m *fields) { encodePeer(m, p) })
+		b.message(10, func(m *fields) { encodePeer(m, &p) })
 	}
 	for _, id := range sortedKeys(st.lanes) {
 		b.message(11, func(m *fields) { st.lanes[id].encode(m) })
 	}
+	st.encodeTrust(&b)
 	return b
-}
-
-func encodePeer(m *fields, p federation.Peer) {
-	m.text(1, string(p.Hub))
-	for _, endpoint := range p.Endpoints {
-		m.text(2, endpoint)
-	}
-	for _, pin := range p.Pins {
-		m.bytes(3, pin[:])
-	}
-	for _, pattern := range p.MayReach {
-		m.text(4, pattern.String())
-	}
-	m.text(5, p.By)
-	m.text(6, p.User)
-	m.num(7, uint64(p.AddedUS))
 }
 
 func (l *lane) encode(m *fields) {
@@ -106,7 +96,7 @@ func (l *lane) encode(m *fields) {
 // no state. The memory it takes is bounded by the length of b.
 func decodeState(id wire.HubID, b []byte) (*state, error) {
 	st := newState(id)
-	var peers []federation.Peer
+	var trust trusted
 	err := eachField(b, func(n protowire.Number, v field) error {
 		switch n {
 		case 1:
@@ -132,15 +122,21 @@ func decodeState(id wire.HubID, b []byte) (*state, error) {
 		case 9:
 			return st.decodeToken(v.raw)
 		case 10:
-			p, err := decodePeer(v.raw)
-			peers = append(peers, p)
-			return err
+			return trust.decodePeer(v.raw)
 		case 11:
 			return st.decodeLane(v.raw)
+		case 12:
+			return st.ceremony.decodeInvite(v.raw)
+		case 13:
+			return st.ceremony.decodePending(v.raw)
+		case 14:
+			return trust.decodeRevoked(v.raw)
+		case 15:
+			return trust.decodeRejected(v.raw)
 		}
 		return nil
 	})
-	st.trust = federation.NewTrust(id, peers)
+	st.trust = federation.RestoreTrust(id, trust.peers, trust.revoked, trust.rejected)
 	if err != nil {
 		return nil, err
 	}
@@ -208,36 +204,6 @@ func (st *state) decodeToken(b []byte) error {
 	return err
 }
 
-func decodePeer(b []byte) (federation.Peer, error) {
-	var p federation.Peer
-	err := eachField(b, func(n protowire.Number, v field) error {
-		switch n {
-		case 1:
-			p.Hub = wire.HubID(v.text())
-		case 2:
-			p.Endpoints = append(p.Endpoints, v.text())
-		case 3:
-			var pin [32]byte
-			copy(pin[:], v.raw)
-			p.Pins = append(p.Pins, pin)
-		case 4:
-			pattern, err := wire.ParsePattern(v.text())
-			if err != nil {
-				return errHotState
-			}
-			p.MayReach = append(p.MayReach, pattern)
-		case 5:
-			p.By = v.text()
-		case 6:
-			p.User = v.text()
-		case 7:
-			p.AddedUS = int64(v.num)
-		}
-		return nil
-	})
-	return p, err
-}
-
 func (st *state) decodeLane(b []byte) error {
 	l := &lane{}
 	err := eachField(b, func(n protowire.Number, v field) error {
@@ -297,6 +263,21 @@ func (f *fields) num(n protowire.Number, v uint64) {
 
 func (f *fields) bytes(n protowire.Number, v []byte) {
 	*f = protowire.AppendBytes(protowire.AppendTag(*f, n, protowire.BytesType), v)
+}
+
+func (f *fields) flag(n protowire.Number, v bool) {
+	if v {
+		f.num(n, 1)
+	} else {
+		f.num(n, 0)
+	}
+}
+
+// some writes bytes unless there are none.
+func (f *fields) some(n protowire.Number, v []byte) {
+	if len(v) > 0 {
+		f.bytes(n, v)
+	}
 }
 
 func (f *fields) text(n protowire.Number, v string) { f.bytes(n, []byte(v)) }

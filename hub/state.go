@@ -27,6 +27,7 @@ type state struct {
 	lanes    map[wire.HubID]*lane
 	tokens   map[string]token // by id
 	trust    *federation.Trust
+	ceremony ceremony
 }
 
 // Epoch orders what one node states across restores: the number is raised

@@ -46,6 +46,7 @@ type config struct {
 	limits          Limits
 	fault           *fault
 	refusals        *refusals
+	callers         *callers      // for effects only, like published
 	counting        chan struct{} // capacity 1: held while mail is counted
 }
 
@@ -173,12 +174,12 @@ func (v *view) remember(f *fact) {
 }
 
 // privateDirected says whether directed chats reach only whom they name: by
-// configuration, else once a peer exists.
+// configuration, else once there has been a peer. A revocation opens nothing.
 func (v *view) privateDirected() bool {
 	if v.config.privateDirected != nil {
 		return *v.config.privateDirected
 	}
-	return len(v.st.trust.Peers()) > 0
+	return v.st.trust.Len() > 0 || len(v.st.trust.Revoked()) > 0
 }
 
 // recentEvents is a power of two larger than all turns that can be in flight

@@ -48,7 +48,10 @@ func samples() []Record {
 		WatermarkRaised{Identity: "p/a", Seq: 77},
 		TokenCreated{ID: "t1", Seat: "p/a", By: "admin:x", Hash: [32]byte{1}},
 		TokenRevoked{ID: "t1", By: "admin:x"},
-		PeerAdded{Hub: "far.example", Endpoint: "far.example:8877", Pins: [][32]byte{{2}, {}}, MayReach: []string{"p/*", "q/b"}, By: "Ann", User: "root"},
+		PeerApproved{
+			Hub: "far.example", Endpoints: []string{"far.example:8877", "[::1]:1"}, Pins: [][32]byte{{2}, {}}, MayReach: []string{"p/*", "q/b"},
+			By: "Ann", User: "root", Invite: []byte("sixteen bytes of"),
+		},
 		InboundRefused{Origin: o, Reason: "not_permitted"},
 		LaneAcked{Peer: "far.example", LaneSeq: 12, Hash: [32]byte{5}, Bytes: 4096},
 		RemoteRefused{
@@ -58,6 +61,14 @@ func samples() []Record {
 		RecordQuarantined{Source: "agent:p/a", Command: "chat", Reason: "quarantined", Detail: "index out of range"},
 		SnapshotTaken{UpTo: 40},
 		BodyPurged{Seq: 5, Digest: [32]byte{9}, By: "admin:x", Reason: "asked"},
+		InviteCreated{ID: "0a1b2c3d", Hash: [32]byte{7}, By: "Ann", User: "root", ExpiresUS: 1796063246832343},
+		PeerJoined{
+			Hub: "far.example", Pin: [32]byte{8}, Endpoints: []string{"far.example:8877"}, Invite: []byte("sixteen bytes of"),
+			ExpiresUS: 1796063246832343, User: "root",
+		},
+		PeerCalled{Hub: "far.example", Pin: [32]byte{8}, Endpoints: []string{"far.example:8877", "[::1]:1"}, Host: "192.0.2.7", InviteID: "0a1b2c3d"},
+		PeerRejected{Hub: "far.example", Pin: [32]byte{8}, By: "Ann", User: "root"},
+		PeerRevoked{Hub: "far.example", By: "Ann", User: "root", Why: "the contract ended"},
 	}
 }
 

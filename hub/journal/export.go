@@ -15,11 +15,12 @@ type Exported struct {
 	HasBody bool   `json:"has_body,omitzero"`
 	BodyLen uint32 `json:"body_len,omitzero"`
 	Digest  string `json:"digest,omitzero"` // hex SHA-256 of the body
-	// Record is the typed record with snake_case members, byte strings as hex; token hashes are left out.
+	// Record is the typed record with snake_case members, byte strings as hex; the secrets of
+	// invites and the hashes of tokens and invites are left out.
 	Record any `json:"record,omitzero"`
-	// Attrs is the raw record in hex, where this build cannot parse it.
+	// Attrs is the raw record in hex, where this build cannot parse it and no secret can stand in it.
 	Attrs string `json:"attrs,omitzero"`
-	// Body is there only if the event was given its body; Base64 says that it is not UTF-8 text.
+	// Body is there only if the event was given its body, and never that of a snapshot, which holds secrets; Base64 says that it is not UTF-8 text.
 	Body   string `json:"body,omitzero"`
 	Base64 bool   `json:"base64,omitzero"`
 }
@@ -33,10 +34,10 @@ func ExportEvent(ev Event) Exported {
 	}
 	if rec, err := ev.Record(); err == nil {
 		x.Record = exportRecord(rec)
-	} else {
+	} else if !ev.Kind.secretive() {
 		x.Attrs = hex.EncodeToString(ev.Attrs)
 	}
-	if ev.Body == nil {
+	if ev.Body == nil || ev.Kind == KindSnapshotTaken {
 		return x
 	}
 	if x.Base64 = !utf8.Valid(ev.Body); x.Base64 {
@@ -45,6 +46,15 @@ func ExportEvent(ev Event) Exported {
 		x.Body = string(ev.Body)
 	}
 	return x
+}
+
+// secretive says that records of the kind hold what only this node may know.
+func (k Kind) secretive() bool {
+	switch k {
+	case KindTokenCreated, KindPeerApproved, KindInviteCreated, KindPeerJoined:
+		return true
+	}
+	return false
 }
 
 type exportedEpoch struct {
@@ -84,15 +94,6 @@ type exportedToken struct {
 	By   string `json:"by"`
 }
 
-type exportedPeer struct {
-	Hub      string   `json:"hub"`
-	Endpoint string   `json:"endpoint"`
-	Pins     []string `json:"pins"`
-	MayReach []string `json:"may_reach"`
-	By       string   `json:"by"`
-	User     string   `json:"user"`
-}
-
 type exportedRefusal struct {
 	Origin *exportedOrigin `json:"origin"`
 	Reason string          `json:"reason"`
@@ -121,12 +122,8 @@ func exportRecord(rec any) any {
 		return exportChat(&r)
 	case TokenCreated:
 		return exportedToken{r.ID, r.Seat, r.By}
-	case PeerAdded:
-		pins := make([]string, len(r.Pins))
-		for i := range r.Pins {
-			pins[i] = hex.EncodeToString(r.Pins[i][:])
-		}
-		return exportedPeer{r.Hub, r.Endpoint, pins, r.MayReach, r.By, r.User}
+	case PeerApproved, InviteCreated, PeerJoined, PeerCalled, PeerRejected:
+		return exportTrust(r)
 	case InboundRefused:
 		return exportedRefusal{exportOrigin(&r.Origin), r.Reason}
 	case LaneAcked:

@@ -14,13 +14,18 @@ const (
 	KindWatermarkRaised      Kind = 5
 	KindTokenCreated         Kind = 6
 	KindTokenRevoked         Kind = 7
-	KindPeerAdded            Kind = 8
+	KindPeerApproved         Kind = 8
 	KindInboundRefused       Kind = 9
 	KindLaneAcked            Kind = 10
 	KindRemoteRefused        Kind = 11
 	KindRecordQuarantined    Kind = 12
 	KindSnapshotTaken        Kind = 13
 	KindBodyPurged           Kind = 14
+	KindInviteCreated        Kind = 15
+	KindPeerJoined           Kind = 16
+	KindPeerCalled           Kind = 17
+	KindPeerRejected         Kind = 18
+	KindPeerRevoked          Kind = 19
 )
 
 // An event's Format holds the number of its record's layout in the low bits and two promises of its writer.
@@ -49,13 +54,18 @@ var kinds = [...]kindInfo{
 	KindWatermarkRaised:      {"watermark_raised", 1, parser((*WatermarkRaised).field)},
 	KindTokenCreated:         {"token_created", 1, parser((*TokenCreated).field)},
 	KindTokenRevoked:         {"token_revoked", 1, parser((*TokenRevoked).field)},
-	KindPeerAdded:            {"peer_added", 1, parser((*PeerAdded).field)},
+	KindPeerApproved:         {"peer_approved", 2, parser((*PeerApproved).field)}, // 1: at most one endpoint, no invite
 	KindInboundRefused:       {"inbound_refused", 1, parser((*InboundRefused).field)},
 	KindLaneAcked:            {"lane_acked", 1, parser((*LaneAcked).field)},
 	KindRemoteRefused:        {"remote_refused", 1, parser((*RemoteRefused).field)},
 	KindRecordQuarantined:    {"record_quarantined", 1, parser((*RecordQuarantined).field)},
 	KindSnapshotTaken:        {"snapshot_taken", 1, parser((*SnapshotTaken).field)},
 	KindBodyPurged:           {"body_purged", 1, parser((*BodyPurged).field)},
+	KindInviteCreated:        {"invite_created", 1, parser((*InviteCreated).field)},
+	KindPeerJoined:           {"peer_joined", 1, parser((*PeerJoined).field)},
+	KindPeerCalled:           {"peer_called", 1, parser((*PeerCalled).field)},
+	KindPeerRejected:         {"peer_rejected", 1, parser((*PeerRejected).field)},
+	KindPeerRevoked:          {"peer_revoked", 1, parser((*PeerRevoked).field)},
 }
 
 // Kinds lists every kind this build knows, in order.

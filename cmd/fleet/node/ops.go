@@ -101,15 +101,12 @@ func (n *Node) addPeer(ctx context.Context, in Peer) (PeerStatus, error) {
 	if err := n.notSelf(p); err != nil {
 		return PeerStatus{}, err
 	}
-	p.User, p.AddedUS = userOf(ctx), n.o.Now().UnixMicro()
-	approve := n.hub.AddPeer
-	if in.Replace {
-		approve = n.hub.ChangePeer
-	}
-	if err := approve(ctx, p); err != nil {
+	p.User = userOf(ctx)
+	approved, err := n.hub.Approve(ctx, hub.Approval{Peer: p, Replace: in.Replace})
+	if err != nil {
 		return PeerStatus{}, n.taken(err, in)
 	}
-	return n.peer(p), nil
+	return n.peer(approved), nil
 }
 
 // taken gives hub_id_taken the next step that fits: a peer of that very id is changed by the same command with
