@@ -65,7 +65,10 @@ func sumOf(text string) string {
 }
 
 // Hash is the SHA-256 of the secret: all that the inviter keeps.
-func (i Invitation) Hash() [32]byte { return sha256.Sum256(i.Secret[:]) }
+func (i Invitation) Hash() [32]byte { return InviteHash(i.Secret[:]) }
+
+// InviteHash is [Invitation.Hash] of a secret that was shown.
+func InviteHash(secret []byte) [32]byte { return sha256.Sum256(secret) }
 
 // ParseToken reads what [Invitation.Token] wrote, and nothing else; white space
 // around it is ignored. Whether it has expired is for the caller to judge. The

@@ -18,8 +18,8 @@ type Conn = transport.Conn
 // Transport makes connections; *transport.QUIC is one. A failure that has a reason carries it as an error with a method
 // WireReason.
 type Transport interface {
-	// Dial connects to endpoint and proves that it is want.
-	Dial(ctx context.Context, endpoint string, want wire.HubID) (Conn, error)
+	// Dial connects to the target and proves that it is the hub wanted.
+	Dial(ctx context.Context, t transport.Target) (Conn, error)
 	// Accept waits for the next connection from an approved peer. An error other than the context's is final.
 	Accept(ctx context.Context) (Conn, error)
 }

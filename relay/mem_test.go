@@ -9,6 +9,7 @@ import (
 
 	"fleetrelay/certs"
 	"fleetrelay/hub/wire"
+	"fleetrelay/relay/transport"
 )
 
 // stream is one direction of an in-memory connection: bounded, and cut after a given number of bytes if asked to be.
@@ -206,12 +207,12 @@ type memTransport struct {
 
 var errUnreachable = errors.New("nobody is there")
 
-func (t memTransport) Dial(ctx context.Context, endpoint string, want wire.HubID) (Conn, error) {
+func (t memTransport) Dial(ctx context.Context, to transport.Target) (Conn, error) {
 	t.net.mu.Lock()
 	t.net.dials++
 	nth, made, delay := t.net.dials, t.net.made, t.net.delay
 	t.net.mu.Unlock()
-	d, l := memPair(t.self, want)
+	d, l := memPair(t.self, to.Hub)
 	wait := time.Duration(0)
 	if delay != nil {
 		wait = delay(nth, t.self)
@@ -231,7 +232,7 @@ func (t memTransport) Dial(ctx context.Context, endpoint string, want wire.HubID
 	giveUp := time.NewTimer(time.Second)
 	defer giveUp.Stop()
 	select {
-	case t.net.port(endpoint) <- l:
+	case t.net.port(to.Endpoints[0]) <- l:
 		return d, nil
 	case <-giveUp.C:
 		return nil, errUnreachable

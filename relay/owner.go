@@ -14,6 +14,7 @@ import (
 	"fleetrelay/federation"
 	"fleetrelay/hub/wire"
 	"fleetrelay/relay/frame"
+	"fleetrelay/relay/transport"
 )
 
 // maxGreeting is how many accepted connections of one peer may be saying hello at once.
@@ -123,9 +124,9 @@ func (o *owner) dial() {
 	a.ctx, a.cancel = context.WithCancel(o.ctx)
 	o.attempt = a
 	o.enter(Dialling)
-	endpoint := o.conf.Endpoints[0]
+	to := transport.Target{Endpoints: o.conf.Endpoints, Hub: o.peer, Call: certs.Call{Invite: o.conf.Invite}}
 	o.relay.running.Go(func() {
-		conn, err := o.relay.transport.Dial(a.ctx, endpoint, o.peer)
+		conn, err := o.relay.transport.Dial(a.ctx, to)
 		o.bring(dialResult{attempt: a, conn: conn, err: err})
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fleetrelay/certs"
+	"fleetrelay/federation"
 	"fleetrelay/hub/wire"
 	"fleetrelay/relay/frame"
 	"fleetrelay/relay/transport"
@@ -27,6 +28,8 @@ type Options struct {
 	Identity  *certs.Identity
 	// Socket is the one UDP socket of all links. The caller closes it after Run.
 	Socket net.PacketConn
+	// Knocked is told of callers that nobody knows, as [transport.Options] says; nil tells nobody.
+	Knocked func(federation.Knock)
 	// Log takes what an operator should see; nil discards it.
 	Log *slog.Logger
 	// Now is the clock of what is shown; nil is time.Now. Timers always run on real (or synctest) time.
@@ -117,7 +120,7 @@ func (r *Relay) openTransport() (closeIt func(), err error) {
 		return func() {}, nil
 	}
 	quic, err := transport.NewQUIC(transport.Options{
-		Identity: r.opt.Identity, Socket: r.opt.Socket, Now: r.opt.Now, Log: r.opt.Log,
+		Identity: r.opt.Identity, Socket: r.opt.Socket, Now: r.opt.Now, Log: r.opt.Log, Knocked: r.opt.Knocked,
 		Trust: func() certs.Trust { return r.core.Trust() },
 	})
 	if err != nil {

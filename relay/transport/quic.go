@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/quic-go/quic-go"
 
 	"fleetrelay/certs"
+	"fleetrelay/federation"
 	"fleetrelay/hub/wire"
 )
 
@@ -56,6 +55,11 @@ type Options struct {
 	// Handshakes bounds the callers that are not yet accepted, at least 4;
 	// 0 means 32.
 	Handshakes int
+	// Knocked is told of callers that are refused with unknown_peer and whose
+	// certificate is signed by its own key: at most 8 at once from one host and
+	// one every 10 s, fewer while very many hosts call. It is called inside the
+	// handshake and must not block; nil tells nobody.
+	Knocked func(federation.Knock)
 }
 
 func (o Options) withDefaults() Options {
@@ -79,6 +83,7 @@ type QUIC struct {
 	listener *quic.Listener
 	gate     *gate
 	refusals *refusals
+	knocks   *knocks
 
 	mu     sync.Mutex
 	live   map[*quic.Conn]struct{}
@@ -95,7 +100,7 @@ func NewQUIC(o Options) (*QUIC, error) {
 	if err != nil {
 		return nil, fmt.Errorf("transport: %w", err)
 	}
-	q := &QUIC{opt: o, gate: newGate(o.Handshakes), refusals: newRefusals(o.Log), live: map[*quic.Conn]struct{}{}}
+	q := &QUIC{opt: o, gate: newGate(o.Handshakes), refusals: newRefusals(o.Log), knocks: newKnocks(o.Knocked), live: map[*quic.Conn]struct{}{}}
 	key := quic.StatelessResetKey(reset)
 	q.tr = &quic.Transport{
 		Conn:                o.Socket,
@@ -114,7 +119,9 @@ func NewQUIC(o Options) (*QUIC, error) {
 
 func (q *QUIC) serverTLS() *tls.Config {
 	return certs.LinkServer(q.opt.Identity, q.opt.Trust, q.opt.Now, func(ctx context.Context, e *certs.Error) {
-		q.refusals.note(refusalOf(e, attemptOf(ctx).host.String()), q.opt.Now())
+		host, now := attemptOf(ctx).host.String(), q.opt.Now()
+		q.refusals.note(refusalOf(e, host), now)
+		q.knocks.hear(e, host, now)
 	})
 }
 
@@ -150,66 +157,6 @@ func (q *QUIC) Addr() net.Addr { return q.opt.Socket.LocalAddr() }
 
 // Refused counts the refused callers by reason since the start.
 func (q *QUIC) Refused() map[wire.Reason]uint64 { return q.refusals.counts() }
-
-// Dial connects to endpoint, HOST:PORT, and proves that it is the hub want. It
-// tries the host's addresses in turn, but none after a final failure. The error
-// is an [*Error].
-func (q *QUIC) Dial(ctx context.Context, endpoint string, want wire.HubID) (Conn, error) {
-	addrs, err := resolve(ctx, endpoint)
-	if err != nil {
-		return nil, &Error{Op: "dial", Reason: wire.ReasonLinkLost, Err: err}
-	}
-	conf := certs.LinkClient(q.opt.Identity, string(want), q.opt.Trust, q.opt.Now, certs.Call{})
-	var failure *Error
-	for _, addr := range addrs {
-		conn, err := q.dialOne(ctx, addr, conf)
-		if err == nil {
-			return conn, nil
-		}
-		failure = classify("dial", err)
-		if failure.Final || ctx.Err() != nil {
-			break
-		}
-	}
-	return nil, failure
-}
-
-func (q *QUIC) dialOne(ctx context.Context, addr *net.UDPAddr, conf *tls.Config) (Conn, error) {
-	qc, err := q.tr.Dial(ctx, addr, conf, quicConfig(-1))
-	if err != nil {
-		return nil, err
-	}
-	stream, err := qc.OpenStreamSync(ctx)
-	if err == nil {
-		err = q.track(qc)
-	}
-	if err != nil {
-		_ = qc.CloseWithError(codeOf(wire.ReasonLinkLost), "")
-		return nil, err
-	}
-	return newQUICConn(qc, stream), nil
-}
-
-// resolve returns the addresses of HOST:PORT, at least one.
-func resolve(ctx context.Context, endpoint string) ([]*net.UDPAddr, error) {
-	host, portText, err := net.SplitHostPort(endpoint)
-	if err != nil {
-		return nil, fmt.Errorf("endpoint %q: %w", endpoint, err)
-	}
-	port, err := strconv.ParseUint(portText, 10, 16)
-	if err != nil {
-		return nil, fmt.Errorf("endpoint %q: %w", endpoint, err)
-	}
-	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	if err != nil {
-		return nil, fmt.Errorf("endpoint %q: %w", endpoint, err)
-	}
-	addrs := make([]*net.UDPAddr, len(ips))
-	for i, ip := range ips {
-		addrs[i] = net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip.Unmap(), uint16(port)))
-	}
-	return addrs, nil
-}
 
 // Accept waits for the next connection from an approved peer. The error is an
 // [*Error]; one other than the context's is final.

@@ -46,7 +46,7 @@ func TestDialRefuses(t *testing.T) {
 			q := start(t, udp(t, "127.0.0.1:0"), transport.Options{
 				Identity: us, Trust: func() certs.Trust { return test.trust }, Now: func() time.Time { return test.now },
 			})
-			_, err := q.Dial(t.Context(), b.Addr, test.want)
+			_, err := q.Dial(t.Context(), target(b.Addr, test.want))
 			if e, ok := errors.AsType[*transport.Error](err); !ok || e.Reason != test.why || !e.Final || e.Remote {
 				t.Fatalf("got %v, want %s", err, test.why)
 			}
@@ -91,11 +91,15 @@ func TestAcceptorRefuses(t *testing.T) {
 	}
 }
 
+func target(endpoint string, want wire.HubID) transport.Target {
+	return transport.Target{Endpoints: []string{endpoint}, Hub: want}
+}
+
 // wantRefused dials and, since TLS lets a dialer finish before it is judged,
 // uses the connection until the verdict is there.
 func wantRefused(t *testing.T, q *transport.QUIC, addr string, want wire.HubID, why wire.Reason) {
 	t.Helper()
-	conn, err := q.Dial(t.Context(), addr, want)
+	conn, err := q.Dial(t.Context(), target(addr, want))
 	if err == nil {
 		_, err = conn.Write([]byte("application bytes"))
 		err = errors.Join(err, conn.Flush())
@@ -140,7 +144,7 @@ func TestOtherProtocol(t *testing.T) {
 	defer tr.Close()
 	id, _ := certs.FromCertificate(cert)
 	q := start(t, udp(t, "127.0.0.1:0"), transport.Options{Identity: identity(t, "a.example"), Trust: func() certs.Trust { return certstest.Trusting(id) }})
-	_, err = q.Dial(t.Context(), ln.Addr().String(), "b.example")
+	_, err = q.Dial(t.Context(), target(ln.Addr().String(), "b.example"))
 	if e, ok := errors.AsType[*transport.Error](err); !ok || e.Reason != wire.ReasonRelayVersion {
 		t.Fatalf("got %v", err)
 	}
@@ -149,7 +153,7 @@ func TestOtherProtocol(t *testing.T) {
 func TestBadEndpoints(t *testing.T) {
 	a, _ := quicPair(t)
 	for _, endpoint := range []string{"", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:70000", "no.such.host.invalid:1"} {
-		_, err := a.Endpoint.Dial(t.Context(), endpoint, "B_b.example")
+		_, err := a.Endpoint.Dial(t.Context(), target(endpoint, "B_b.example"))
 		if e, ok := errors.AsType[*transport.Error](err); !ok || e.Reason != wire.ReasonLinkLost || e.Final {
 			t.Errorf("%q: %v", endpoint, err)
 		}

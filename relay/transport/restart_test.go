@@ -20,7 +20,7 @@ func TestRestartIsNoticed(t *testing.T) {
 	idA, idB := mint(t, "a.example"), mint(t, "b.example")
 	a, b := node(t, idA, idB, listen(t)), node(t, idB, idA, listen(t))
 	socket := b.opt.Socket
-	conn, err := a.Dial(t.Context(), b.Addr().String(), "b.example")
+	conn, err := a.Dial(t.Context(), Target{Endpoints: []string{b.Addr().String()}, Hub: "b.example"})
 	if err != nil {
 		t.Fatal(err)
 	}

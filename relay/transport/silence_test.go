@@ -43,7 +43,7 @@ func TestSilence(t *testing.T) {
 		network := &cuttable{}
 		idA, idB := mint(t, "a.example"), mint(t, "b.example")
 		a, b := node(t, idA, idB, network.socket(t, 1)), node(t, idB, idA, network.socket(t, 2))
-		dialled, err := a.Dial(t.Context(), b.Addr().String(), "b.example")
+		dialled, err := a.Dial(t.Context(), Target{Endpoints: []string{b.Addr().String()}, Hub: "b.example"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestDialIntoSilence(t *testing.T) {
 		idA, idB := mint(t, "a.example"), mint(t, "b.example")
 		a := node(t, idA, idB, network.socket(t, 1))
 		began := time.Now()
-		_, err := a.Dial(t.Context(), "10.0.0.9:8877", "b.example")
+		_, err := a.Dial(t.Context(), Target{Endpoints: []string{"10.0.0.9:8877"}, Hub: "b.example"})
 		if e, ok := errors.AsType[*Error](err); !ok || e.Reason != wire.ReasonLinkLost || e.Final {
 			t.Errorf("ended with %v", err)
 		}

@@ -28,7 +28,7 @@ var Allowed = map[string][]string{
 	"certs":           {"certs"},
 	"federation":      {"hub/wire"},
 	"relay/frame":     {"hub/wire", "federation"},
-	"relay/transport": {"relay/frame", "relay/transport", "certs", "hub/wire"},
+	"relay/transport": {"relay/frame", "relay/transport", "federation", "certs", "hub/wire"},
 	"relay":           {"hub", "hub/wire", "federation", "certs", "relay"},
 	"testenv":         {"hub", "relay", "federation", "certs", "testenv", "cmd/fleet/node"},
 	"cmd/fleet":       {"hub", "relay", "federation", "certs", "testenv", "cmd/fleet"},

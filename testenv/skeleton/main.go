@@ -127,7 +127,7 @@ func (s *settings) meet(ctx context.Context, quic *transport.QUIC) (transport.Co
 		return quic.Accept(ctx)
 	}
 	for {
-		conn, err := quic.Dial(ctx, s.peerAt, wire.HubID(s.peer))
+		conn, err := quic.Dial(ctx, transport.Target{Endpoints: []string{s.peerAt}, Hub: wire.HubID(s.peer)})
 		if err == nil {
 			err = writeFrame(conn, kindAck, 0, nil)
 			if err == nil {

@@ -104,7 +104,7 @@ func shake(ctx context.Context, o Options, id *certs.Identity, p node.PeerStatus
 
 // verdict dials and waits for what the other side says of this node's certificate.
 func verdict(ctx context.Context, q *transport.QUIC, endpoint string, want wire.HubID) error {
-	conn, err := q.Dial(ctx, endpoint, want)
+	conn, err := q.Dial(ctx, transport.Target{Endpoints: []string{endpoint}, Hub: want})
 	if err != nil {
 		return err
 	}

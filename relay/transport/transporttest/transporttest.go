@@ -21,7 +21,7 @@ import (
 
 // Endpoint is a transport under test.
 type Endpoint interface {
-	Dial(ctx context.Context, endpoint string, want wire.HubID) (transport.Conn, error)
+	Dial(ctx context.Context, t transport.Target) (transport.Conn, error)
 	Accept(ctx context.Context) (transport.Conn, error)
 }
 
@@ -31,6 +31,11 @@ type Side struct {
 	Hub      wire.HubID
 	Pin      certs.Pin
 	Addr     string
+}
+
+// Target is where and as whom the side is dialled.
+func (s Side) Target() transport.Target {
+	return transport.Target{Endpoints: []string{s.Addr}, Hub: s.Hub}
 }
 
 // Pair makes two nodes that trust each other, and takes them down at the end
@@ -74,7 +79,7 @@ func Connect(t testing.TB, from, to Side) (dialled, accepted transport.Conn) {
 		accepted, err = to.Endpoint.Accept(ctx)
 		return err
 	})
-	dialled, err := from.Endpoint.Dial(ctx, to.Addr, to.Hub)
+	dialled, err := from.Endpoint.Dial(ctx, to.Target())
 	if err = errors.Join(err, group.Wait()); err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +386,7 @@ func testAcceptEnds(t *testing.T, a, _ Side) {
 func testDialEnds(t *testing.T, a, b Side) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := a.Endpoint.Dial(ctx, b.Addr, b.Hub); !errors.Is(err, context.Canceled) {
+	if _, err := a.Endpoint.Dial(ctx, b.Target()); !errors.Is(err, context.Canceled) {
 		t.Errorf("Dial ended with %v", err)
 	}
 }
@@ -392,7 +397,7 @@ func testDialElsewhere(t *testing.T, a, b Side) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for _, want := range []wire.HubID{"nobody.example", a.Hub} {
-		_, err := a.Endpoint.Dial(ctx, b.Addr, want)
+		_, err := a.Endpoint.Dial(ctx, transport.Target{Endpoints: []string{b.Addr}, Hub: want})
 		if e, ok := errors.AsType[*transport.Error](err); !ok || !e.Final || e.Remote || e.Reason != wire.ReasonUnknownPeer {
 			t.Errorf("%s: %v", want, err)
 		}
