@@ -49,7 +49,8 @@ var ErrCall = errors.New("certs: not a call: 16 bytes of invitation or none, at 
 
 func (c Call) empty() bool { return len(c.Invite) == 0 && len(c.Endpoints) == 0 }
 
-func (c Call) valid() bool {
+// Valid tells whether the call is within its bounds and of its form.
+func (c Call) Valid() bool {
 	return (len(c.Invite) == 0 || len(c.Invite) == InviteBytes) && len(c.Endpoints) <= MaxEndpoints &&
 		!slices.ContainsFunc(c.Endpoints, func(e string) bool { return !validEndpoint(e) })
 }
@@ -73,7 +74,7 @@ func (i *Identity) certificateFor(call Call) (*tls.Certificate, error) {
 	if call.empty() {
 		return &i.cert, nil
 	}
-	if !call.valid() {
+	if !call.Valid() {
 		return nil, ErrCall
 	}
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))

@@ -30,7 +30,7 @@ func callFault(names string, read callReader) string {
 		said[uri.String()]++ // the library folds the case of a scheme
 	}
 	call := read(leaf)
-	if !call.valid() {
+	if !call.Valid() {
 		return fmt.Sprintf("not a call: %q", call)
 	}
 	for _, uri := range call.uris() {

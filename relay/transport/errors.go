@@ -78,6 +78,8 @@ func transportReason(t *quic.TransportError) (_ wire.Reason, final bool) {
 	switch {
 	case t.ErrorCode == quic.NoError, t.ErrorCode == quic.ConnectionRefused, t.ErrorCode == quic.NoViablePathError:
 		return wire.ReasonLinkLost, false // it goes away, or is busy
+	case t.ErrorCode == quic.InternalError && !t.Remote:
+		return wire.ReasonLinkLost, false // the system does not take a packet, as without a network
 	case t.ErrorCode < firstCryptoError || t.ErrorCode > lastCryptoError:
 		return wire.ReasonLinkProtocol, false
 	}

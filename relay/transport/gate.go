@@ -77,11 +77,17 @@ func (a *attempt) leave() {
 	})
 }
 
-// addrOf returns the address without port and zone; the zero Addr, which then
-// counts as one host, for what is not UDP.
+// addrOf returns the address without port and zone, of IPv6 the first address of
+// its /64, all of which one host may have; the zero Addr, which then counts as
+// one host, for what is not UDP.
 func addrOf(a net.Addr) netip.Addr {
-	if udp, ok := a.(*net.UDPAddr); ok {
-		return udp.AddrPort().Addr().Unmap().WithZone("")
+	udp, ok := a.(*net.UDPAddr)
+	if !ok {
+		return netip.Addr{}
 	}
-	return netip.Addr{}
+	ip := udp.AddrPort().Addr().Unmap().WithZone("")
+	if ip.Is6() && !ip.IsLoopback() {
+		return netip.PrefixFrom(ip, 64).Masked().Addr()
+	}
+	return ip
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/quic-go/quic-go"
 
+	"fleetrelay/certs"
+	"fleetrelay/federation"
 	"fleetrelay/hub/wire"
 )
 
@@ -76,6 +78,52 @@ func TestGate(t *testing.T) {
 	if g.inside != 0 || len(g.hosts) != 0 {
 		t.Errorf("%d are still inside, from %v", g.inside, g.hosts)
 	}
+}
+
+// TestHosts: what counts as one host.
+func TestHosts(t *testing.T) {
+	for addr, want := range map[string]string{
+		"192.0.2.7:1": "192.0.2.7", "[::ffff:192.0.2.7]:1": "192.0.2.7", "[::1]:1": "::1", "[2001:db8:1:2:3:4:5:6]:1": "2001:db8:1:2::", "[fe80::1%eth0]:1": "fe80::",
+	} {
+		if got := addrOf(net.UDPAddrFromAddrPort(netip.MustParseAddrPort(addr))); got.String() != want {
+			t.Errorf("%s counts as %s, want %s", addr, got, want)
+		}
+	}
+	if got := addrOf(&net.TCPAddr{}); got.IsValid() {
+		t.Errorf("another kind of address counts as %s", got)
+	}
+}
+
+// TestKnockHostsAreBounded knocks from ever new hosts.
+func TestKnockHostsAreBounded(t *testing.T) {
+	told := 0
+	k := newKnocks(func(federation.Knock) { told++ })
+	now := time.Unix(1_800_000_000, 0)
+	e := &certs.Error{Code: certs.UnknownPeer, Signed: true}
+	for i := range 10_000 {
+		k.hear(e, host(i).String(), now)
+	}
+	if len(k.hosts) > maxKnockHosts+1 || told != maxKnockHosts+knockBurst {
+		t.Errorf("%d hosts are remembered, %d knocks were told of", len(k.hosts), told)
+	}
+	now = now.Add(knockBurst * knockEvery)
+	k.hear(e, "fresh", now)
+	if len(k.hosts) != 1 || told != maxKnockHosts+knockBurst+1 {
+		t.Errorf("%d hosts are remembered later, %d knocks were told of", len(k.hosts), told)
+	}
+	for i := range 100 { // a second each
+		k.hear(e, "fresh", now.Add(time.Duration(i)*time.Second))
+	}
+	if more := told - maxKnockHosts - knockBurst - 1; more != knockBurst-1+9 {
+		t.Errorf("%d more were told of in 100 s", more)
+	}
+	for _, other := range []*certs.Error{{Code: certs.UnknownPeer}, {Code: certs.PinMismatch, Signed: true}, {Code: certs.PeerRejected, Signed: true}} {
+		before := told
+		if k.hear(other, "elsewhere", now); told != before {
+			t.Errorf("told of %v", other)
+		}
+	}
+	newKnocks(nil).hear(e, "h", now)
 }
 
 // TestRefusalsAreBounded refuses from ever new hosts and looks at the log and

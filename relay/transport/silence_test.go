@@ -28,6 +28,11 @@ func (r *cuttable) SendPacket(p simnet.Packet) error {
 }
 
 func (r *cuttable) socket(t *testing.T, last byte) net.PacketConn {
+	return attach(t, r, last)
+}
+
+// attach gives a network a socket with the address 10.0.0.last.
+func attach(t *testing.T, r simnet.Router, last byte) net.PacketConn {
 	addr := &net.UDPAddr{IP: net.IPv4(10, 0, 0, last).To4(), Port: 8877}
 	c := simnet.NewBlockingSimConn(addr, r)
 	r.AddNode(addr, c)
