@@ -15,6 +15,9 @@ type Core interface {
 	Epoch() (number uint64, id [16]byte)
 	// Trust is the current snapshot of approved peers.
 	Trust() *federation.Trust
+	// ProfileAgreed says what both sides take the link to the peer to admit. It returns when the core has it durably, at once
+	// when that is what it has.
+	ProfileAgreed(ctx context.Context, peer wire.HubID, p federation.Profile) error
 	// LaneIn is what this hub holds of the peer's lane.
 	LaneIn(peer wire.HubID) hub.Cursor
 	// LaneRefused lists, ascending, the refused records of the peer's lane above after and up to LaneIn. A refusal whose

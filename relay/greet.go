@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"fleetrelay/federation"
 	"fleetrelay/hub/wire"
 	"fleetrelay/relay/frame"
 )
@@ -18,6 +19,7 @@ type greeter struct {
 	instance [16]byte
 	speaks   frame.Versions
 	maxBody  int
+	offer    federation.Ceiling
 }
 
 // dialled says our hello on a connection we made and waits for the answer.
@@ -57,7 +59,8 @@ func closeLate(ctx context.Context, conn Conn) (stop func()) {
 
 // listen reads the peer's hello, or the goodbye that stands in its place.
 func (g *greeter) listen(conn Conn) (*session, error) {
-	in := frame.NewReader(conn, frame.PayloadCeiling(g.maxBody))
+	p := newPulse()
+	in := frame.NewReader(listener{conn, p}, frame.PayloadCeiling(g.maxBody))
 	f, err := in.Next()
 	if err != nil {
 		return nil, lostOr(err)
@@ -69,7 +72,7 @@ func (g *greeter) listen(conn Conn) (*session, error) {
 		}
 		return nil, &byeError{b.Reason}
 	}
-	hello, _, err := frame.ParseHello(f, g.speaks)
+	hello, version, err := frame.ParseHello(f, g.speaks)
 	if err != nil {
 		return nil, lostOr(err)
 	}
@@ -77,7 +80,7 @@ func (g *greeter) listen(conn Conn) (*session, error) {
 	if err := g.judge(&hello, peer); err != nil {
 		return nil, err
 	}
-	return &session{conn: conn, pin: pin, in: in, theirs: hello}, nil
+	return &session{conn: conn, pin: pin, in: in, theirs: hello, version: version, unknown: frame.UnknownOffer(f), pulse: p}, nil
 }
 
 // judge compares who the peer says it is with who it was proved to be.

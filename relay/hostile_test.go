@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"fleetrelay/federation"
 	"fleetrelay/hub/wire"
 	"fleetrelay/relay/frame"
 
@@ -21,6 +22,8 @@ type hostile struct {
 	conn  *memConn
 	in    *frame.Reader
 	links uint64
+	// silent is a peer that says no profile of its own accord.
+	silent bool
 }
 
 // dial connects and says hello, changed by edit; it returns beta's answer.
@@ -32,6 +35,7 @@ func (h *hostile) dial(edit func(*frame.Hello)) frame.Frame {
 	h.links++
 	hello := frame.Hello{
 		Versions: frame.Versions{Min: 1, Max: 1}, Hub: alpha, Link: h.links, Epoch: 1, Out: frame.Extent{Head: 1 << 40},
+		Offer: federation.BuildCeiling(wire.DefaultMaxBytes),
 	}
 	copy(hello.EpochID[:], "epoch of "+alpha)
 	hello.Instance[0] = 7
@@ -39,7 +43,12 @@ func (h *hostile) dial(edit func(*frame.Hello)) frame.Frame {
 		edit(&hello)
 	}
 	h.write(hello.Append(nil))
-	return h.next()
+	f := h.next()
+	if f.Type == wire.LinkHello && !h.silent {
+		p := frame.Profile{Digest: federation.Admit(1, hello.Offer, federation.BuildCeiling(wire.DefaultMaxBytes)).Digest()}
+		h.write(p.Append(nil))
+	}
+	return f
 }
 
 func (h *hostile) write(b []byte) {
@@ -47,13 +56,17 @@ func (h *hostile) write(b []byte) {
 	_ = h.conn.Flush()
 }
 
-// next is the next frame of beta; a zero Frame when the connection ended.
+// next is the next frame of beta that is neither its profile nor a beat; a zero Frame when the connection ended.
 func (h *hostile) next() frame.Frame {
-	f, err := h.in.Next()
-	if err != nil {
-		return frame.Frame{}
+	for {
+		f, err := h.in.Next()
+		switch {
+		case err != nil:
+			return frame.Frame{}
+		case f.Type != wire.LinkProfile && f.Type != wire.LinkBeat:
+			return f
+		}
 	}
-	return f
 }
 
 func (h *hostile) bye() wire.Reason {

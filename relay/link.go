@@ -24,6 +24,9 @@ type session struct {
 	pin     certs.Pin
 	in      *frame.Reader
 	theirs  frame.Hello
+	version frame.Version // the highest that both speak
+	unknown []string      // members of the peer's offer that this build does not know
+	pulse   *pulse
 	dialled bool // by us
 }
 
@@ -48,13 +51,19 @@ type link struct {
 	acks     *acks               // reader, writer and the core's callbacks
 	settles  chan frame.Ack      // from the reader to settle
 	batches  chan []hub.InRecord // from the reader to hand
-	helpers  sync.WaitGroup      // settle and hand
+	helpers  sync.WaitGroup      // settle, hand, open and beating
 	owed     atomic.Int64        // batches that the core has and has not answered
 	answered chan struct{}       // capacity 1: owed fell to 0
 
 	mu     sync.Mutex
 	window sendWindow // writer adds, reader acknowledges
 	stale  uint64     // acks beyond what was sent, ignored
+	accord accord     // profile and digest never change
+
+	agreed  chan struct{} // closed when both sides have said the same profile
+	beatDue atomic.Bool
+	now     func() time.Time // the clock that is shown
+	note    func(ended)      // shows what is wrong with a link that stays up
 
 	batch   frame.Batch // writer
 	scratch []byte      // writer
@@ -84,6 +93,9 @@ func newLink(o *owner, s *session, ours frame.Hello) *link {
 			limits: wire.Limits{MaxBytes: o.relay.opt.MaxBody},
 		},
 	}
+	l.now, l.note, l.agreed = o.relay.opt.Now, o.note, make(chan struct{})
+	l.accord = newAccord(s.version, ours.Offer, s.theirs.Offer)
+	l.beatDue.Store(true)
 	l.ctx, l.cancel = context.WithCancelCause(o.ctx)
 	l.acks = newAcks(ours.In.Seq, l.core.LaneRefused(o.peer, s.theirs.Out.Acked))
 	l.window.sent, l.window.acked = s.theirs.In.Seq, s.theirs.In.Seq
@@ -102,6 +114,8 @@ func (l *link) run() ended {
 	}()
 	l.helpers.Go(l.settle)
 	l.helpers.Go(l.hand)
+	l.helpers.Go(l.open)
+	l.helpers.Go(l.beating)
 	l.cancel(l.read())
 	if l.owesGoodbye() {
 		<-writing
@@ -214,6 +228,10 @@ func (l *link) handle(f frame.Frame) error {
 		return l.onRecords(f)
 	case wire.LinkAck:
 		return l.onAck(f)
+	case wire.LinkProfile:
+		return l.onProfile(f)
+	case wire.LinkBeat:
+		return l.onBeat(f)
 	case wire.LinkBye:
 		b, err := frame.ParseBye(f)
 		if err != nil {
@@ -230,6 +248,9 @@ func (l *link) onRecords(f frame.Frame) error {
 	rs, err := frame.ParseRecords(f)
 	if err != nil {
 		return lostOr(err)
+	}
+	if err := l.canTake(); err != nil {
+		return err
 	}
 	recs, err := l.intake.take(rs)
 	if err != nil {

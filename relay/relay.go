@@ -36,6 +36,8 @@ type Options struct {
 	Now func() time.Time
 	// MaxBody is the largest carried body in bytes, default 1 MiB. It must not be below the hub's own frame ceiling.
 	MaxBody int
+	// Ceiling is the most that the operator lets a link admit; nil lowers nothing.
+	Ceiling *federation.Ceiling
 	// Newest cuts the relay versions this node speaks; 0 is all.
 	Newest frame.Version
 	// LongWait is the longest wait between two attempts to reach a peer, default 5 s.
@@ -58,6 +60,15 @@ func (o Options) orDefaults() Options {
 	return o
 }
 
+// offer is the lower of what this build and its operator admit.
+func (o Options) offer() federation.Ceiling {
+	build := federation.BuildCeiling(o.MaxBody)
+	if o.Ceiling == nil {
+		return build
+	}
+	return federation.Admit(int(frame.NewestVersion), build, *o.Ceiling).Ceiling
+}
+
 // Relay keeps one link to every approved peer. It satisfies hub.Forwarder.
 type Relay struct {
 	opt       Options
@@ -77,7 +88,7 @@ type Relay struct {
 func New(o Options) *Relay {
 	o = o.orDefaults()
 	r := &Relay{opt: o, core: o.Core, transport: o.Transport, news: make(chan struct{}, 1), owners: map[wire.HubID]*owner{}, leaving: map[wire.HubID]*owner{}}
-	r.greeter = greeter{self: o.Core.Self(), speaks: frame.Speaks(o.Newest), maxBody: o.MaxBody}
+	r.greeter = greeter{self: o.Core.Self(), speaks: frame.Speaks(o.Newest), maxBody: o.MaxBody, offer: o.offer()}
 	_, _ = rand.Read(r.greeter.instance[:]) // documented never to fail
 	return r
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"fleetrelay/federation"
 	"fleetrelay/hub/wire"
 )
 
@@ -14,7 +15,7 @@ import (
 //	waiting --(timer, trust changed)--> dialling --(connected)--> greeting --(hello)--> up
 //	   ^                                   |                          |                 |
 //	   +-----------------------------------+--------(failed)----------+------(ended)----+
-//	fenced is waiting after a refusal that only an operator can settle
+//	limited is up with profile_mismatch; fenced is waiting after a refusal that only an operator can settle
 type State string
 
 // The states.
@@ -23,6 +24,7 @@ const (
 	Dialling State = "dialling" // a connection is being made
 	Greeting State = "greeting" // our hello is sent, the peer's is awaited
 	Up       State = "up"       // records flow
+	Limited  State = "limited"  // up for control frames only: the two sides differ about the profile
 	Fenced   State = "fenced"   // refused until an operator settles it; tried slowly
 )
 
@@ -44,8 +46,17 @@ type LinkStatus struct {
 	// Attempts counts failed attempts since a link settled; NextUS is when the next one is due, 0 when none is.
 	Attempts int
 	NextUS   int64
-	// RTT is 0 where the connection does not know it.
-	RTT time.Duration
+	// RTT is 0 while it is not known; ClockOffset, known with it, is how far the peer's clock is ahead of ours.
+	RTT         time.Duration
+	ClockOffset time.Duration
+	// Profile is what this side takes the link to admit, Offer what it and the peer offered, Unknown the members of the
+	// peer's offer that this build does not know. All nil unless up or limited.
+	Profile *federation.Profile
+	Ours    *federation.Ceiling
+	Theirs  *federation.Ceiling
+	Unknown []string
+	// Held is the first record of our lane that the profile does not admit and that therefore waits, 0 if none does.
+	Held uint64
 	// InFlight is how many records were sent and not acknowledged.
 	InFlight int
 	// StaleAcks counts acknowledgements on this link that were ignored.
@@ -121,12 +132,26 @@ func (o *owner) snapshot() LinkStatus {
 	st := o.status
 	o.mu.Unlock()
 	if l := o.live.Load(); l != nil && st.State == Up {
-		st.Path, st.RemoteAddr, st.RTT = pathOf(l.conn), l.conn.RemoteAddr(), rttOf(l.conn)
-		l.mu.Lock()
-		st.InFlight, st.StaleAcks = int(l.window.sent-l.window.acked), l.stale
-		l.mu.Unlock()
+		l.show(&st)
 	}
 	return st
+}
+
+// show adds what a live link knows of itself.
+func (l *link) show(st *LinkStatus) {
+	st.Path, st.RemoteAddr, st.RTT = pathOf(l.conn), l.conn.RemoteAddr(), rttOf(l.conn)
+	if best, ok := l.pulse.measured(); ok {
+		st.RTT, st.ClockOffset = best.rtt, best.offset
+	}
+	profile, ours, theirs := l.accord.profile, l.ours.Offer, l.theirs.Offer
+	st.Profile, st.Ours, st.Theirs, st.Unknown = &profile, &ours, &theirs, l.unknown
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	st.InFlight, st.StaleAcks, st.Held = int(l.window.sent-l.window.acked), l.stale, l.accord.held
+	if l.accord.differs() {
+		why := l.mismatch()
+		st.State, st.LastReason, st.LastDetail, st.Remote = Limited, why.reason, why.detail, false
+	}
 }
 
 // quietTime is how long one reason is not logged again for one peer.

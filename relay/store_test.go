@@ -38,6 +38,7 @@ type testLane struct {
 	hashes  [][32]byte // hashes[n] at record n
 	acked   uint64
 	refused []hub.Refusal // by the peer
+	profile federation.Profile
 
 	in        hub.Cursor
 	held      []hub.InRecord // everything durable, refused or not
@@ -208,6 +209,11 @@ func (s *store) Trust() *federation.Trust {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.trust
+}
+
+func (s *store) ProfileAgreed(_ context.Context, peer wire.HubID, p federation.Profile) error {
+	s.with(peer, func(l *testLane) { l.profile = p })
+	return nil
 }
 
 func (s *store) LaneIn(peer wire.HubID) (c hub.Cursor) {

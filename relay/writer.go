@@ -27,6 +27,9 @@ func (l *link) pump() error {
 			return lostOr(err)
 		}
 	}
+	if err := l.writeProfile(); err != nil {
+		return err
+	}
 	for {
 		if err := l.drain(); err != nil {
 			return err
@@ -42,10 +45,13 @@ func (l *link) pump() error {
 	}
 }
 
-// drain writes until nothing is ready. Acks go between any two pages, so that they never wait behind the lane.
+// drain writes until nothing is ready. Acks and beats go between any two pages, so that they never wait behind the lane.
 func (l *link) drain() error {
 	for l.ctx.Err() == nil {
 		if err := l.writeAck(); err != nil {
+			return err
+		}
+		if err := l.writeBeat(); err != nil {
 			return err
 		}
 		more, err := l.writePage()
@@ -79,14 +85,19 @@ func (l *link) writePage() (more bool, err error) {
 	if err != nil {
 		return false, refuse(reasonOf(err, wire.ReasonInternalError), "reading the lane: %v", err)
 	}
+	recs = recs[:l.fitting(recs)]
 	if len(recs) == 0 {
 		return false, nil
 	}
 	if err := l.fill(recs, sent); err != nil {
 		return false, err
 	}
+	if l.batch.Len() == 0 {
+		l.hold(sent + 1)
+		return false, nil
+	}
 	l.mu.Lock()
-	l.window.add(recs[len(recs)-1].Seq, l.batch.Bytes()) // before the bytes leave: the ack may be quicker than this line
+	l.window.add(recs[l.batch.Len()-1].Seq, l.batch.Bytes()) // before the bytes leave: the ack may be quicker than this line
 	l.mu.Unlock()
 	err = l.batch.Chunks(func(p []byte) error {
 		_, err := l.conn.Write(p)
@@ -102,13 +113,13 @@ func (l *link) writePage() (more bool, err error) {
 func (l *link) ready() (sent uint64, room int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.window.sent >= l.head.Load() {
+	if !l.accord.opened || l.window.sent >= l.head.Load() {
 		return l.window.sent, 0
 	}
 	return l.window.sent, l.window.room()
 }
 
-// fill builds the frame. A lane with a gap is a fault of this side's core: nothing of it may leave.
+// fill builds the frame, of as many records as the profile lets into one. A lane with a gap is a fault of this side's core: nothing of it may leave.
 func (l *link) fill(recs []hub.OutRecord, sent uint64) error {
 	l.batch.Reset(sent + 1)
 	for i := range recs {
@@ -122,6 +133,10 @@ func (l *link) fill(recs []hub.OutRecord, sent uint64) error {
 			Target: r.Origin.Target, ClientMsgID: r.Origin.ClientMsgID, Digest: r.Origin.Digest,
 		}
 		l.batch.Add(&o, r.Body)
+		if uint64(l.batch.Bytes()) > l.accord.profile.MaxFrameBytes {
+			l.batch.Drop()
+			return nil
+		}
 	}
 	return nil
 }

@@ -80,6 +80,8 @@ const (
 	ReasonPeerRejected           Reason = "peer_rejected"
 	ReasonPeerRevoked            Reason = "peer_revoked"
 	ReasonPinMismatch            Reason = "pin_mismatch"
+	ReasonProfileGap             Reason = "profile_gap"
+	ReasonProfileMismatch        Reason = "profile_mismatch"
 	ReasonRelayPending           Reason = "relay_pending"
 	ReasonRelayVersion           Reason = "relay_version"
 	ReasonRewound                Reason = "rewound"
@@ -246,6 +248,8 @@ func linkReasons() []ReasonInfo {
 		{ReasonPeerRejected, "The key was rejected here.", "Approve the key if that was a mistake."},
 		{ReasonPeerRevoked, "The peer's approval was revoked here.", "Approve the peer anew if it is meant to connect; what is queued for it is held."},
 		{ReasonPinMismatch, "The peer's key is not one that was approved for its hub id.", "Compare pins with the peer's administrator; the right one is set by adding the peer again with --replace."},
+		{ReasonProfileGap, "The message needs more than the link to that hub admits.", "fleet peer show HUB names the member and the side that is lower."},
+		{ReasonProfileMismatch, "The two hubs differ about what their link admits, so only control frames cross it.", "Compare both hubs' versions; fleet peer show HUB has both digests."},
 		{ReasonRelayPending, "The message has not left this node yet.", "Look at the peer's link with fleet peer show."},
 		{ReasonRelayVersion, "The two nodes have no relay version in common.", "Update the older node."},
 		{ReasonRewound, "The peer has seen more of our lane than our journal holds: the journal was rolled back.", "Keep the folder and restore the newer journal; the side that was rolled back has to."},

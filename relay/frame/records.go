@@ -35,6 +35,15 @@ func (b *Batch) Add(o *Origin, body []byte) {
 	b.payload += size + len(body)
 }
 
+// Drop takes the last record out again; there must be one.
+func (b *Batch) Drop() {
+	n := len(b.bodies) - 1
+	size := b.sizes[2*n]
+	b.payload -= size + len(b.bodies[n])
+	b.origins = b.origins[:len(b.origins)-size]
+	b.sizes, b.bodies[n], b.bodies = b.sizes[:2*n], nil, b.bodies[:n]
+}
+
 // Len is the number of records, Bytes the size of the payload so far.
 func (b *Batch) Len() int   { return len(b.bodies) }
 func (b *Batch) Bytes() int { return b.payload }
