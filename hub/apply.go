@@ -61,6 +61,10 @@ func (st *state) apply(ev *journal.Event, rec journal.Record, w tables) (t touch
 	case journal.RemoteRefused:
 		st.lane(wire.HubID(r.Peer)).denied++
 		w.Put(journal.NoteKey(r.Sender, ev.Seq), nil)
+	case journal.ProfileAgreed:
+		t.lane = st.profileAgreed(&r)
+	case journal.LinkBackoff:
+		t.lane = st.linkBackoff(&r)
 	case journal.SnapshotTaken:
 		st.snapshot = r.UpTo
 	case journal.InviteCreated, journal.PeerJoined, journal.PeerCalled, journal.PeerApproved, journal.PeerRejected, journal.PeerRevoked:

@@ -179,6 +179,10 @@ func (c *chatCommand) accept(v *view, d *draft, dest wire.HubID, laneSeq uint64,
 // has its own copy as the proof of acceptance; nobody else here sees it.
 func (c *chatCommand) remote(v *view, d *draft, addr wire.Address) {
 	dest := addr.Hub
+	if text := v.st.beyondProfile(dest, len(c.chat.Body)); text != "" {
+		c.refuse(v, d, wire.ReasonProfileGap, text)
+		return
+	}
 	if v.outboxFull(dest, len(c.chat.Body)) {
 		c.refuse(v, d, wire.ReasonOutboxFull, "Too much waits for that hub already; nothing was stored. Send it again later.")
 		return

@@ -39,6 +39,7 @@ type publishedLane struct {
 	ackHash [32]byte
 	refused []Refusal
 	bytes   uint64 // of bodies not acknowledged
+	facts   linkFacts
 	ring    ring
 }
 
@@ -51,13 +52,14 @@ type laneUpdate struct {
 	outHash, ackHash [32]byte
 	refused          []Refusal
 	bytes            uint64
+	facts            linkFacts
 	record           *OutRecord // the record this event added to the lane
 }
 
 func laneUpdateOf(l *lane) laneUpdate {
 	return laneUpdate{
 		peer: l.peer, in: l.in, out: LaneOut{Head: l.outHead, Acked: l.acked, Denied: l.denied},
-		outHash: l.outHash, ackHash: l.ackHash, refused: l.refused, bytes: l.waiting(),
+		outHash: l.outHash, ackHash: l.ackHash, refused: l.refused, bytes: l.waiting(), facts: l.facts,
 	}
 }
 
@@ -117,6 +119,7 @@ func (p *published) update(u laneUpdate) {
 		p.lanes[u.peer] = l
 	}
 	l.in, l.out, l.outHash, l.ackHash, l.refused, l.bytes = u.in, u.out, u.outHash, u.ackHash, u.refused, u.bytes
+	l.facts = u.facts
 	p.rings -= l.ring.bytes
 	if u.record != nil {
 		l.ring.push(*u.record, min(ringBytes, ringsBytes-p.rings))
@@ -151,7 +154,7 @@ func (p *published) lane(peer wire.HubID) publishedLane {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if l := p.lanes[peer]; l != nil {
-		return publishedLane{in: l.in, out: l.out, outHash: l.outHash, ackHash: l.ackHash, refused: l.refused, bytes: l.bytes}
+		return publishedLane{in: l.in, out: l.out, outHash: l.outHash, ackHash: l.ackHash, refused: l.refused, bytes: l.bytes, facts: l.facts}
 	}
 	return publishedLane{}
 }

@@ -21,7 +21,8 @@ import (
 //	9 token    { 1 id 2 seat 3 by 4 hash 5 created us }                    by id
 //	10 peer    { 1 hub 2 endpoint… 3 pin… 4 pattern… 5 by 6 user 7 added us 8 invite, if any }  by hub
 //	11 lane    { 1 peer 2 out head 3 out hash 4 acked 5 ack hash 6 in epoch id 7 in seq 8 in hash
-//	           9 refusal { 1 seq 2 reason } 10 denied 11 out bytes 12 ack bytes }      by peer
+//	           9 refusal { 1 seq 2 reason } 10 denied 11 out bytes 12 ack bytes      by peer
+//	           20 link facts { 1 profile agreed 2 back-off } if there are any }
 //	12 invite  { 1 id 2 hash 3 by 4 user 5 created us 6 expires us 7 used by pin }          oldest first
 //	13 pending { 1 hub 2 pin 3 endpoint… 4 host 5 joined 6 invited 7 invite id 8 secret, if any
 //	           9 first us 10 last us 11 expires us 12 times }                               oldest first
@@ -89,6 +90,9 @@ func (l *lane) encode(m *fields) {
 	m.num(10, l.denied)
 	m.num(11, l.outBytes)
 	m.num(12, l.ackBytes)
+	if l.facts != (linkFacts{}) {
+		m.message(20, l.facts.encode)
+	}
 }
 
 // decodeState reads what encode wrote and nothing else: a state has one encoding, so
@@ -232,6 +236,8 @@ func (st *state) decodeLane(b []byte) error {
 			l.outBytes = v.num
 		case 12:
 			l.ackBytes = v.num
+		case 20:
+			return l.facts.decode(v.raw)
 		}
 		return nil
 	})

@@ -49,6 +49,7 @@ type lane struct {
 	ackHash            [32]byte // rolling hash at acked
 	denied             uint64   // records of ours the peer did not admit
 	in                 Cursor   // what this node holds of the peer's lane
+	facts              linkFacts
 	// refused are the refusals among the latest refusalWindow records of the
 	// peer's lane, ascending. The slice is replaced, never altered.
 	refused []Refusal

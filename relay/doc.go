@@ -4,7 +4,7 @@
 //
 //	Relay            one per node: accepts connections, holds one owner per approved peer
 //	  owner          one goroutine per peer: dials, takes accepted connections, decides which one is the link
-//	    link         reader (foreground) and writer: the pump between one connection and the core
+//	    link         reader (foreground), writer and timers: the pump between one connection and the core
 //
 // Run returns only when all of them have ended.
 //
@@ -15,6 +15,16 @@
 // arrive are handed over in lane order, none twice, none missing; they are acknowledged only after the core has said
 // that they are durable. A record that cannot be admitted is settled as refused and its lane goes on. All that waits is
 // bounded: in flight to a peer and not yet acknowledged to one, [WindowRecords] records or [WindowBytes] bytes.
+//
+// # What a link admits
+//
+// Both hellos carry an offer, and both ends work out the lower of the two in every member, the profile. Records leave only
+// when both have said the same digest of it and the core has it durably, and only those that it admits.
+//
+// # Life
+//
+// A beat leaves every 400 ms on a timer of its own. A link on which nothing was heard for 2.5 s is lost, whatever the
+// connection below it believes.
 //
 // # One link per peer
 //

@@ -25,7 +25,12 @@ type node struct {
 // start runs a relay over core, which is s or something around it.
 func start(t *testing.T, n *network, s *store, core Core) *node {
 	t.Helper()
-	r := New(Options{Core: core, Transport: memTransport{n, s.self}})
+	return startOptions(t, Options{Core: core, Transport: memTransport{n, s.self}}, s)
+}
+
+func startOptions(t *testing.T, o Options, s *store) *node {
+	t.Helper()
+	r := New(o)
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	go func() {

@@ -212,7 +212,7 @@ func (o *owner) hello() frame.Hello {
 	return frame.Hello{
 		Versions: o.relay.greeter.speaks, Hub: o.relay.greeter.self, Instance: o.relay.greeter.instance, Link: o.lastLink,
 		Epoch: number, EpochID: id,
-		In:  frame.Position{EpochID: in.EpochID, Seq: in.Seq, Hash: in.Hash},
+		In:    frame.Position{EpochID: in.EpochID, Seq: in.Seq, Hash: in.Hash},
 		Out:   frame.Extent{Head: out.Head, Acked: out.Acked},
 		Offer: o.relay.greeter.offer,
 	}

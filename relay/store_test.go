@@ -39,6 +39,7 @@ type testLane struct {
 	acked   uint64
 	refused []hub.Refusal // by the peer
 	profile federation.Profile
+	early   bool // records before a profile
 
 	in        hub.Cursor
 	held      []hub.InRecord // everything durable, refused or not
@@ -250,6 +251,7 @@ func (s *store) Outbox(peer wire.HubID, after uint64, maxCount, maxBytes int) (o
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.laneLocked(peer)
+	l.early = l.early || l.profile.Version == 0
 	if s.page > 0 {
 		maxCount = min(maxCount, s.page)
 	}

@@ -69,6 +69,11 @@ func samples() []Record {
 		PeerCalled{Hub: "far.example", Pin: [32]byte{8}, Endpoints: []string{"far.example:8877", "[::1]:1"}, Host: "192.0.2.7", InviteID: "0a1b2c3d"},
 		PeerRejected{Hub: "far.example", Pin: [32]byte{8}, By: "Ann", User: "root"},
 		PeerRevoked{Hub: "far.example", By: "Ann", User: "root", Why: "the contract ended"},
+		ProfileAgreed{
+			Peer: "far.example", Number: 2, Version: 1, Chat: true, Receipts: 2, Roster: true,
+			MaxBodyBytes: 1 << 20, MaxFrameBytes: 1<<20 + 1<<16, MaxHops: 1,
+		},
+		LinkBackoff{Peer: "far.example", Attempts: 3, Reason: "certificate_refused", NextUS: 1796063246832343},
 	}
 }
 

@@ -26,6 +26,8 @@ const (
 	KindPeerCalled           Kind = 17
 	KindPeerRejected         Kind = 18
 	KindPeerRevoked          Kind = 19
+	KindProfileAgreed        Kind = 25
+	KindLinkBackoff          Kind = 26
 )
 
 // An event's Format holds the number of its record's layout in the low bits and two promises of its writer.
@@ -66,6 +68,8 @@ var kinds = [...]kindInfo{
 	KindPeerCalled:           {"peer_called", 1, parser((*PeerCalled).field)},
 	KindPeerRejected:         {"peer_rejected", 1, parser((*PeerRejected).field)},
 	KindPeerRevoked:          {"peer_revoked", 1, parser((*PeerRevoked).field)},
+	KindProfileAgreed:        {"profile_agreed", 1, parser((*ProfileAgreed).field)},
+	KindLinkBackoff:          {"link_backoff", 1, parser((*LinkBackoff).field)},
 }
 
 // Kinds lists every kind this build knows, in order.
