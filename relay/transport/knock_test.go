@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -210,4 +211,62 @@ func listenRaw(t *testing.T, conf *tls.Config, shown chan<- int) string {
 		t.Fatal(err)
 	}
 	return ln.Addr().String()
+}
+
+// TestTrustChanges follows one pair through what an operator can decide. Every
+// handshake is judged by the snapshot of its moment, in both directions.
+func TestTrustChanges(t *testing.T) {
+	alpha, beta := identity(t, "a.example"), identity(t, "b.example")
+	known := func(id *certs.Identity) federation.Peer {
+		return federation.Peer{Hub: wire.HubID(id.HubID()), Pins: []federation.Pin{federation.Pin(id.Pin())}}
+	}
+	var trust atomic.Pointer[federation.Trust]
+	var knocks heard
+	a := start(t, udp(t, "127.0.0.1:0"), transport.Options{Identity: alpha, Trust: func() certs.Trust { return trust.Load() }, Knocked: knocks.tell})
+	b := start(t, udp(t, "127.0.0.1:0"), transport.Options{Identity: beta, Trust: func() certs.Trust { return certstest.Trusting(alpha) }})
+
+	none := federation.NewTrust("a.example", nil)
+	approved := none.With(known(beta))
+	for _, step := range []struct {
+		name     string
+		trust    *federation.Trust
+		inbound  wire.Reason // why the acceptor refuses
+		outbound wire.Reason // why the dialer does
+		knocks   int
+	}{
+		{"unknown", none, wire.ReasonUnknownPeer, wire.ReasonUnknownPeer, 1},
+		{"rejected", none.Reject(federation.RejectedPin{Pin: federation.Pin(beta.Pin())}), wire.ReasonPeerRejected, wire.ReasonPeerRejected, 1},
+		{"approved", approved, "", "", 1},
+		{"revoked", approved.Revoke("b.example", federation.Revocation{RevokedBy: "Ann"}), wire.ReasonPeerRevoked, wire.ReasonPeerRevoked, 1},
+		{"approved again", approved.Revoke("b.example", federation.Revocation{}).With(known(beta)), "", "", 1},
+		{"another key approved", approved.With(federation.Peer{Hub: "b.example", Pins: []federation.Pin{{1}}}), wire.ReasonPinMismatch, wire.ReasonPinMismatch, 1},
+		{"under another id", none.With(federation.Peer{Hub: "c.example", Pins: []federation.Pin{federation.Pin(beta.Pin())}}), wire.ReasonWrongHubID, wire.ReasonUnknownPeer, 1},
+	} {
+		t.Run(step.name, func(t *testing.T) {
+			trust.Store(step.trust)
+			before := a.Refused()
+			if step.inbound == "" {
+				got, err := b.Knock(t.Context(), target(a.Addr().String(), "a.example"), alpha.Pin())
+				if got != transport.KnockAccepted || err != nil {
+					t.Fatalf("inbound: %d, %v", got, err)
+				}
+				checkSilent(t, a)
+			} else {
+				wantRefused(t, b, a.Addr().String(), "a.example", wire.ReasonCertificateRefused)
+				if a.Refused()[step.inbound] != before[step.inbound]+1 {
+					t.Errorf("inbound: refused %v, before %v", a.Refused(), before)
+				}
+			}
+			conn, err := a.Dial(t.Context(), target(b.Addr().String(), "b.example"))
+			if err == nil {
+				_ = conn.Close(wire.ReasonHubShutdown)
+			}
+			if e, ok := errors.AsType[*transport.Error](err); ok != (step.outbound != "") || ok && (e.Reason != step.outbound || !e.Final) {
+				t.Errorf("outbound: %v, want %q", err, step.outbound)
+			}
+			if n := len(knocks.all()); n != step.knocks {
+				t.Errorf("told of %d knocks", n)
+			}
+		})
+	}
 }

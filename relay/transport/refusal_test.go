@@ -18,6 +18,7 @@ import (
 
 	"fleetrelay/certs"
 	"fleetrelay/certs/certstest"
+	"fleetrelay/federation"
 	"fleetrelay/hub/wire"
 	"fleetrelay/relay/transport"
 	"fleetrelay/relay/transport/transporttest"
@@ -164,19 +165,24 @@ func TestBadEndpoints(t *testing.T) {
 // once, past a peer that must get through. Nothing of them may stay.
 func TestUnknownDialers(t *testing.T) {
 	us, peer := identity(t, "a.example"), identity(t, "b.example")
-	acceptor := start(t, udp(t, "127.0.0.1:0"), transport.Options{Identity: us, Trust: func() certs.Trust { return certstest.Trusting(peer) }})
+	var knocks heard
+	acceptor := start(t, udp(t, "127.0.0.1:0"), transport.Options{Identity: us, Trust: func() certs.Trust { return certstest.Trusting(peer) }, Knocked: knocks.tell})
 	a := transporttest.Side{Endpoint: acceptor, Hub: "a.example", Pin: us.Pin(), Addr: acceptor.Addr().String()}
-	cert, err := certstest.Mint(certstest.Spec{Hub: "x.example"})
-	if err != nil {
-		t.Fatal(err)
+	keys := make([]tls.Certificate, 50)
+	for i := range keys {
+		cert, err := certstest.Mint(certstest.Spec{Hub: "x.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[i] = cert
 	}
 	tr := &quic.Transport{Conn: udp(t, "127.0.0.1:0")}
 	defer tr.Close()
 	storm := func(callers int) {
 		var group errgroup.Group
 		group.SetLimit(40)
-		for range callers {
-			group.Go(func() error { return knock(t.Context(), tr, acceptor.Addr(), &cert) })
+		for i := range callers {
+			group.Go(func() error { return knock(t.Context(), tr, acceptor.Addr(), &keys[i%len(keys)]) })
 		}
 		if err := group.Wait(); err != nil {
 			t.Fatal(err)
@@ -192,6 +198,13 @@ func TestUnknownDialers(t *testing.T) {
 	}
 	if acceptor.Refused()[wire.ReasonUnknownPeer] == 0 {
 		t.Error("nobody was refused")
+	}
+	var book federation.Strangers
+	for _, k := range knocks.all() {
+		book.Knock(1, k)
+	}
+	if told, rows := len(knocks.all()), len(book.List(1)); told == 0 || told > 100 || rows > federation.MaxStrangersPerHost {
+		t.Errorf("told of %d, who take %d rows", told, rows)
 	}
 	transporttest.Connect(t, side(t, peer, certstest.Trusting(us)), a)
 }
