@@ -26,6 +26,7 @@ func (noTables) DeleteRange(_, _ []byte) {}
 // the sync.
 type touched struct {
 	lane    *lane
+	out     *OutRecord // what the event added to lane
 	trust   bool
 	pending bool // the hubs that wait for a decision
 }
@@ -39,9 +40,9 @@ func (st *state) apply(ev *journal.Event, rec journal.Record, w tables) (t touch
 	case journal.EpochStarted:
 		st.epoch = Epoch{Number: r.Number, ID: r.ID}
 	case journal.ChatAccepted:
-		t.lane = st.chatAccepted(ev, &r, w)
+		t.lane, t.out = st.chatAccepted(ev, &r, w)
 	case journal.ReceiptSettled:
-		st.receiptSettled(ev, &r, w)
+		t.lane, t.out = st.receiptSettled(ev, &r, w)
 	case journal.NotificationsSettled:
 		for _, seq := range r.Seqs {
 			w.Delete(journal.NoteKey(r.Sender, seq))
@@ -60,11 +61,14 @@ func (st *state) apply(ev *journal.Event, rec journal.Record, w tables) (t touch
 		t.lane = st.laneAcked(&r, w)
 	case journal.RemoteRefused:
 		st.lane(wire.HubID(r.Peer)).denied++
+		st.waits.remove(wire.HubID(r.Peer), r.LaneSeq)
 		w.Put(journal.NoteKey(r.Sender, ev.Seq), nil)
 	case journal.ProfileAgreed:
 		t.lane = st.profileAgreed(&r)
 	case journal.LinkBackoff:
 		t.lane = st.linkBackoff(&r)
+	case journal.RemoteVerdict:
+		t.lane = st.remoteVerdict(ev, &r, w)
 	case journal.SnapshotTaken:
 		st.snapshot = r.UpTo
 	case journal.InviteCreated, journal.PeerJoined, journal.PeerCalled, journal.PeerApproved, journal.PeerRejected, journal.PeerRevoked:
@@ -76,30 +80,39 @@ func (st *state) apply(ev *journal.Event, rec journal.Record, w tables) (t touch
 	return t
 }
 
-func (st *state) chatAccepted(ev *journal.Event, r *journal.ChatAccepted, w tables) *lane {
+func (st *state) chatAccepted(ev *journal.Event, r *journal.ChatAccepted, w tables) (*lane, *OutRecord) {
 	st.lastMsg = r.MsgID
 	if r.Dest != "" {
 		return st.chatOut(ev, r, w)
 	}
 	if r.Origin == nil {
 		indexMailbox(ev.Seq, r, w, st.known)
-		return nil
+		return nil, nil
 	}
 	w.Put(journal.MailboxKey(seatPart+r.Target, ev.Seq), mailboxRow(r.Sender, r.Target))
 	st.known.use(r.Target, 0)
-	return st.laneIn(r.Origin, linkOfOrigin(ev, r).Next(st.lane(wire.HubID(r.Origin.Hub)).in.Hash))
+	return st.laneIn(r.Origin, linkOfOrigin(ev, r).Next(st.lane(wire.HubID(r.Origin.Hub)).in.Hash)), nil
 }
 
 // chatOut enters an accepted chat into its lane: the outbox row commits with the
 // acceptance.
-func (st *state) chatOut(ev *journal.Event, r *journal.ChatAccepted, w tables) *lane {
+func (st *state) chatOut(ev *journal.Event, r *journal.ChatAccepted, w tables) (*lane, *OutRecord) {
 	l := st.lane(wire.HubID(r.Dest))
-	l.outHead = r.LaneSeq
-	l.outHash = linkOf(ev, r).Next(l.outHash)
-	l.outBytes += bodyLen(ev)
-	row := outboxRow{seq: ev.Seq, hash: l.outHash, bytes: l.outBytes}
-	w.Put(journal.LaneKey(r.Dest, r.LaneSeq), row.append(nil))
-	return l
+	out := &OutRecord{Seq: r.LaneSeq, Origin: originOfChat(st.hubID, st.epoch, ev, r), Body: ev.Body}
+	l.grow(ev.Seq, out, bodyLen(ev), w)
+	if r.AwaitsRemote {
+		st.waits.push(&remoteWait{peer: l.peer, laneSeq: r.LaneSeq, chatSeq: ev.Seq, acceptedUS: ev.TimeUS})
+	}
+	return l, out
+}
+
+// grow adds a record to our lane to a peer: the event that made it, and the bytes of
+// its body.
+func (l *lane) grow(seq uint64, rec *OutRecord, bytes uint64, w tables) {
+	l.outHead, l.outHash = rec.Seq, linkOf(rec.Kind, &rec.Origin).Next(l.outHash)
+	l.outBytes += bytes
+	row := outboxRow{seq: seq, hash: l.outHash, bytes: l.outBytes, kind: rec.Kind}
+	w.Put(journal.LaneKey(string(l.peer), rec.Seq), row.append(nil))
 }
 
 // laneIn moves the cursor of a peer's lane over one record, admitted or refused.
@@ -136,7 +149,20 @@ func (st *state) laneAcked(r *journal.LaneAcked, w tables) *lane {
 	return l
 }
 
-func (st *state) receiptSettled(ev *journal.Event, r *journal.ReceiptSettled, w tables) {
+func (st *state) receiptSettled(ev *journal.Event, r *journal.ReceiptSettled, w tables) (*lane, *OutRecord) {
+	switch {
+	case r.Dest != "":
+		return st.verdictOut(ev, r, w)
+	case r.RemoteHub != "":
+		st.settledHere(r)
+	default:
+		st.settledLocally(r)
+	}
+	w.Put(journal.NoteKey(r.Sender, ev.Seq), nil)
+	return nil, nil
+}
+
+func (st *state) settledLocally(r *journal.ReceiptSettled) {
 	if r.State == journal.ReceiptPending {
 		st.pending.push(&pendingReceipt{
 			chatSeq: r.ChatSeq, msgID: r.MsgID, sender: r.Sender, target: r.Target, clientMsgID: r.ClientMsgID,
@@ -144,7 +170,6 @@ func (st *state) receiptSettled(ev *journal.Event, r *journal.ReceiptSettled, w 
 	} else {
 		st.pending.remove(r.ChatSeq)
 	}
-	w.Put(journal.NoteKey(r.Sender, ev.Seq), nil)
 }
 
 // indexMailbox writes one row per target part of a directed chat, so that a
@@ -209,11 +234,11 @@ func parseMailboxRow(row []byte) (sender, part string, ok bool) {
 
 func seqBytes(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
 
-// linkOf is the lane transcript of a chat accepted here for another hub.
-func linkOf(ev *journal.Event, r *journal.ChatAccepted) wire.LaneLink {
+// linkOf is the lane transcript of a record.
+func linkOf(kind wire.LaneKind, o *Origin) wire.LaneLink {
 	return wire.LaneLink{
-		Seq: r.LaneSeq, MsgID: r.MsgID, AcceptedUS: ev.TimeUS, Sender: r.Sender,
-		Principal: r.Principal, Target: r.Target, ClientMsgID: r.ClientMsgID, Digest: ev.Digest,
+		Kind: kind, Seq: o.LaneSeq, MsgID: o.MsgID, AcceptedUS: o.AcceptedUS, Sender: o.Sender,
+		Principal: o.Principal, Target: o.Target, ClientMsgID: o.ClientMsgID, Digest: o.Digest,
 	}
 }
 

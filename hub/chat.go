@@ -164,6 +164,7 @@ func (c *chatCommand) accept(v *view, d *draft, dest wire.HubID, laneSeq uint64,
 		MsgID: msgID, Sender: c.sender, Target: c.chat.Target, HasTarget: c.chat.HasTarget,
 		Principal: c.principal, ClientMsgID: c.chat.ClientMsgID, ClientTimestamp: c.chat.ClientTimestamp,
 		ReceiptRequested: c.chat.ReceiptRequested, Dest: string(dest), LaneSeq: laneSeq,
+		AwaitsRemote: c.chat.ReceiptRequested && dest != "",
 	}, c.chat.Body, c.chat.Digest)
 	if c.told != nil {
 		told := accepted{seq: seq, msgID: msgID, timeUS: v.now, dest: dest, nobody: nobody} // the view is the core's: an effect reads none of it
@@ -176,7 +177,8 @@ func (c *chatCommand) accept(v *view, d *draft, dest wire.HubID, laneSeq uint64,
 }
 
 // remote accepts a chat for a peer: the outbox entry commits with it. The sender
-// has its own copy as the proof of acceptance; nobody else here sees it.
+// has its own copy as the proof of acceptance; nobody else here sees it. A receipt
+// follows when the far hub has said what became of the chat, or has not in time.
 func (c *chatCommand) remote(v *view, d *draft, addr wire.Address) {
 	dest := addr.Hub
 	if text := v.st.beyondProfile(dest, len(c.chat.Body)); text != "" {
@@ -194,15 +196,11 @@ func (c *chatCommand) remote(v *view, d *draft, addr wire.Address) {
 	if dest != "" {
 		laneSeq = v.st.laneOf(dest).outHead + 1
 	}
+	if c.chat.ReceiptRequested {
+		v.awaitRemote(d)
+	}
 	frame := c.accept(v, d, dest, laneSeq, false)
 	d.deliverOne(v, frame, nil, c.from)
-	if c.chat.ReceiptRequested {
-		d.tellSender(v, c.sender, c.from, frameItem(&wire.Receipt{
-			HubID: v.config.self, TimeUS: v.now, Target: c.sender, MessageTarget: c.chat.Target,
-			MessageID: frame.MsgID, MessageSeq: frame.Seq, ClientMsgID: c.chat.ClientMsgID,
-			Reason: wire.ReasonRelayPending, RemoteHub: addr.Hub,
-		}))
-	}
 }
 
 // local accepts a chat for this hub's agents. In the stale case the receipt goes

@@ -178,12 +178,14 @@ func digestOf(b []byte) [32]byte { return sha256.Sum256(b) }
 func (h *Hub) clock(stop <-chan struct{}) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
+	var again func()
+	again = func() { h.in.offer(h.ticking, dueCommand{again: again}) } // one more turn, after what others have to say
 	for {
 		select {
 		case <-stop:
 			return
 		case <-ticker.C:
-			h.in.offer(h.ticking, tick{})
+			h.in.offer(h.ticking, tick{again: again})
 		}
 	}
 }

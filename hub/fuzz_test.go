@@ -34,12 +34,24 @@ func stateFault(b []byte, decode stateDecoder) string {
 	if st.trust.Self() != "hub-1" || len(st.known.byName) > knownIdentities {
 		return "another hub's state, or more identities than are remembered"
 	}
-	for st.pending.len() > 0 {
-		p := st.pending.oldest()
-		before := st.pending.len()
-		st.pending.remove(p.chatSeq)
-		if st.pending.len() != before-1 {
-			return fmt.Sprintf("the receipt of chat %d cannot be settled", p.chatSeq)
+	queues := []*receiptQueue{st.pending}
+	for _, l := range st.lanes {
+		queues = append(queues, l.pending)
+	}
+	for _, q := range queues {
+		for q.len() > 0 {
+			p, before := q.oldest(), q.len()
+			q.remove(p.chatSeq)
+			if q.len() != before-1 {
+				return fmt.Sprintf("the receipt of chat %d cannot be settled", p.chatSeq)
+			}
+		}
+	}
+	for st.waits.len() > 0 {
+		w, before := st.waits.oldest(), st.waits.len()
+		st.waits.remove(w.peer, w.laneSeq)
+		if st.waits.len() != before-1 {
+			return fmt.Sprintf("the wait for record %d of %s cannot be ended", w.laneSeq, w.peer)
 		}
 	}
 	return ""
@@ -53,7 +65,7 @@ func stateSeeds(t testing.TB) [][]byte {
 	future.num(99, 1)
 	short := fields(bytes.Clone(empty))
 	short.message(9, func(m *fields) { m.text(1, "t"); m.text(2, "a"); m.text(3, ""); m.bytes(4, []byte{1}); m.num(5, 1) })
-	return [][]byte{nil, empty, one, two, append(bytes.Clone(one), one...), one[:len(one)-1], twoReceipts().encode(), future, short}
+	return [][]byte{nil, empty, one, two, append(bytes.Clone(one), one...), one[:len(one)-1], twoReceipts().encode(), twoWaits().encode(), future, short}
 }
 
 // twoReceipts is a state no hub comes to: two receipts wait for one chat.
@@ -61,6 +73,14 @@ func twoReceipts() *state {
 	st := newState("hub-1")
 	st.pending.push(&pendingReceipt{chatSeq: 7})
 	st.pending.push(&pendingReceipt{chatSeq: 7})
+	return st
+}
+
+// twoWaits is a state no hub comes to: one record is waited for twice.
+func twoWaits() *state {
+	st := newState("hub-1")
+	st.waits.push(&remoteWait{peer: "far", laneSeq: 3, chatSeq: 7})
+	st.waits.push(&remoteWait{peer: "far", laneSeq: 3, chatSeq: 8})
 	return st
 }
 
@@ -84,12 +104,14 @@ func fullState(t testing.TB, n int) *state {
 		st.fillCeremony(byte(i))
 		st.lanes[hub] = &lane{
 			peer: hub, outHead: 300, outHash: [32]byte{1}, outBytes: 9000, ackBytes: 40, acked: 2, ackHash: [32]byte{2}, in: Cursor{EpochID: [16]byte{3}, Seq: 4, Hash: [32]byte{5}},
-			refused: []Refusal{{Seq: 3, Reason: wire.ReasonNotPermitted}},
+			refused: []Refusal{{Seq: 3, Reason: wire.ReasonNotPermitted}}, pending: newReceiptQueue(),
 			facts: linkFacts{
 				agreed:  Agreed{Number: 2, Profile: federation.Profile{Version: 1, Ceiling: federation.BuildCeiling(1 << 20)}},
 				backoff: Backoff{Attempts: uint64(i), Reason: wire.ReasonRewound, NextUS: 1796063246832343},
 			},
 		}
+		st.lanes[hub].pending.push(&pendingReceipt{chatSeq: 70, msgID: 4, sender: "p/a@far", target: "proj/x", peer: hub, about: 9})
+		st.waits.push(&remoteWait{peer: hub, laneSeq: 5, chatSeq: uint64(i + 9), acceptedUS: 1796063246832343, told: i > 0})
 	}
 	return st
 }
@@ -194,6 +216,12 @@ func TestFuzzBodiesFindPlantedBugs(t *testing.T) {
 				}
 			}
 			return nil, errHotState
+		},
+		"two waits for one record": func(id wire.HubID, b []byte) (*state, error) {
+			if st := twoWaits(); bytes.Equal(b, st.encode()) {
+				return st, nil
+			}
+			return decodeState(id, b)
 		},
 		"two receipts of one chat": func(id wire.HubID, b []byte) (*state, error) {
 			if st := twoReceipts(); bytes.Equal(b, st.encode()) {

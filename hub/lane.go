@@ -52,6 +52,7 @@ type Origin struct {
 // OutRecord is one synced record of an outgoing lane. The forwarder must not change Body and may keep it only until it
 // asks for the next page.
 type OutRecord struct {
+	Kind   wire.LaneKind
 	Seq    uint64 // = Origin.LaneSeq
 	Origin Origin
 	Body   []byte
@@ -60,8 +61,13 @@ type OutRecord struct {
 // InRecord is one record as it arrived from a peer, in lane order and without gaps. The core owns Body once it was
 // handed over.
 type InRecord struct {
+	Kind   wire.LaneKind
 	Origin Origin
 	Body   []byte
+	// ReceiptRequested says that a chat's carried body asks for a receipt.
+	ReceiptRequested bool
+	// Verdict is the body of a receipt as it was read; nil for anything else.
+	Verdict *wire.Verdict
 	// LaneHash is the lane's rolling hash up to and including this record, computed by the forwarder so that the core's
 	// loop need not hash. The core stores it in the cursor that it commits with the record.
 	LaneHash [32]byte

@@ -80,10 +80,18 @@ func (h *Hub) outRecord(value []byte) (OutRecord, error) {
 	if err != nil {
 		return OutRecord{}, err
 	}
-	chat, ok := rec.(journal.ChatAccepted)
-	if !ok {
-		return OutRecord{}, laneCorrupt("an outbox row names no chat")
+	switch r := rec.(type) {
+	case journal.ChatAccepted:
+		return h.outChat(row, &ev, &r)
+	case journal.ReceiptSettled:
+		body := verdictBody(&r)
+		origin := verdictOrigin(h.opts.HubID, h.epoch, ev.TimeUS, &r, digestOf(body))
+		return OutRecord{Kind: row.kind, Seq: r.LaneSeq, Origin: origin, Body: body}, nil
 	}
+	return OutRecord{}, laneCorrupt("an outbox row names what is no record of a lane")
+}
+
+func (h *Hub) outChat(row outboxRow, ev *journal.Event, chat *journal.ChatAccepted) (OutRecord, error) {
 	body, held, err := h.opts.Store.Body(row.seq)
 	if err != nil {
 		return OutRecord{}, err
@@ -91,12 +99,8 @@ func (h *Hub) outRecord(value []byte) (OutRecord, error) {
 	if !held {
 		return OutRecord{}, laneCorrupt("an outbox row names a record that is gone")
 	}
-	origin := Origin{
-		Hub: h.opts.HubID, Epoch: h.epoch.Number, EpochID: h.epoch.ID, LaneSeq: chat.LaneSeq, MsgID: chat.MsgID,
-		AcceptedUS: ev.TimeUS, Sender: chat.Sender, Principal: chat.Principal, Target: chat.Target,
-		ClientMsgID: chat.ClientMsgID, Digest: ev.Digest,
-	}
-	return OutRecord{Seq: chat.LaneSeq, Origin: origin, Body: body}, nil
+	origin := originOfChat(h.opts.HubID, h.epoch, ev, chat)
+	return OutRecord{Kind: row.kind, Seq: chat.LaneSeq, Origin: origin, Body: body}, nil
 }
 
 // Inbound hands a page of a peer's lane to the core. done runs once, after the

@@ -40,7 +40,7 @@ func (c *inboundCommand) decide(v *view, d *draft) {
 		if reason := c.refusal(v); reason != "" {
 			c.refuse(v, d, reason)
 		} else {
-			c.accept(v, d)
+			c.take(v, d)
 		}
 	}
 	c.finish(v, d)
@@ -114,6 +114,15 @@ func (v *view) revoked(hub wire.HubID) bool {
 	return is
 }
 
+// take admits a record for what it is.
+func (c *inboundCommand) take(v *view, d *draft) {
+	if c.rec.Kind == wire.LaneReceipt {
+		c.heardBack(v, d)
+		return
+	}
+	c.accept(v, d)
+}
+
 // refusal decides whether a record may come in: the forwarder's verdict, the
 // origin, and what the peer was granted.
 func (c *inboundCommand) refusal(v *view) wire.Reason {
@@ -121,7 +130,18 @@ func (c *inboundCommand) refusal(v *view) wire.Reason {
 	if c.rec.Refuse != "" {
 		return c.rec.Refuse
 	}
-	if o.Hub != c.batch.peer || strings.Contains(o.Sender, "@") {
+	if o.Hub != c.batch.peer {
+		return wire.ReasonWrongOrigin
+	}
+	if c.rec.Kind == wire.LaneReceipt {
+		return c.badVerdict(v)
+	}
+	return c.refusedChat(v)
+}
+
+func (c *inboundCommand) refusedChat(v *view) wire.Reason {
+	o := &c.rec.Origin
+	if strings.Contains(o.Sender, "@") {
 		return wire.ReasonWrongOrigin
 	}
 	if len(c.rec.Body)+quoted(o.Sender)+quoted(o.Target)+frameRoom > v.config.frameBytes {
@@ -136,6 +156,9 @@ func (c *inboundCommand) refusal(v *view) wire.Reason {
 	}
 	if ok, why := v.st.trust.AdmitInbound(c.batch.peer, addr.Name); !ok {
 		return why
+	}
+	if c.rec.ReceiptRequested && v.wayBackFull(c.batch.peer) {
+		return wire.ReasonOutboxFull
 	}
 	return ""
 }
@@ -161,7 +184,7 @@ const refusedBody = 64 << 10
 // must not fill the disk.
 func keepsBody(reason wire.Reason) bool {
 	switch reason {
-	case wire.ReasonNotPermitted, wire.ReasonInvalidAddress, wire.ReasonMessageTooLarge, wire.ReasonInvalidAnswer:
+	case wire.ReasonNotPermitted, wire.ReasonOutboxFull, wire.ReasonInvalidAddress, wire.ReasonMessageTooLarge, wire.ReasonInvalidAnswer:
 		return false
 	}
 	return true
@@ -176,6 +199,7 @@ func (c *inboundCommand) accept(v *view, d *draft) {
 	rec := journal.ChatAccepted{
 		MsgID: v.st.lastMsg + 1, Sender: o.Sender + "@" + string(o.Hub), Target: addr.Name, HasTarget: true,
 		Principal: "peer:" + string(c.batch.peer), ClientMsgID: o.ClientMsgID, Origin: &origin,
+		ReceiptRequested: c.rec.ReceiptRequested,
 	}
 	c.deliver(v, d, rec)
 	if v.config.fault.doubles() {
@@ -194,6 +218,9 @@ func (c *inboundCommand) deliver(v *view, d *draft, rec journal.ChatAccepted) {
 	d.deliver(v, frame, to.sockets(), nil)
 	if !to.live(v.now) {
 		d.alter(deadLettered{target: rec.Target, sender: rec.Sender, now: v.now})
+	}
+	if rec.ReceiptRequested {
+		c.askedAcross(v, d, &rec, seq, &to)
 	}
 }
 
@@ -251,7 +278,8 @@ func (c *ackedCommand) remoteRefused(v *view, d *draft, r Refusal) {
 		return
 	}
 	chat, ok := v.chat(row.seq)
-	if !ok {
+	if !ok { // a receipt: nobody here waits for its being taken
+		d.refused(v, r.Reason, "receipt refused by the far hub", string(c.peer))
 		return
 	}
 	d.refused(v, r.Reason, "chat refused by the far hub", chat.Sender+" to "+chat.Target)
@@ -263,4 +291,5 @@ func (c *ackedCommand) remoteRefused(v *view, d *draft, r Refusal) {
 	seq := d.add(v.now, rec)
 	to := v.ro.byName(chat.Sender)
 	d.tellSender(v, chat.Sender, to, noteItem(to, seq, refusalFrame(v.config.self, v.now, rec)))
+	v.endRemote(d, c.peer, r.Seq, r.Reason)
 }

@@ -55,13 +55,31 @@ func page(t *testing.T, from *rig, to wire.HubID, at Cursor) []InRecord {
 	recs := make([]InRecord, 0, len(out))
 	for _, r := range out {
 		o := r.Origin
-		hash = wire.LaneLink{
-			Seq: o.LaneSeq, MsgID: o.MsgID, AcceptedUS: o.AcceptedUS, Sender: o.Sender, Principal: o.Principal,
-			Target: o.Target, ClientMsgID: o.ClientMsgID, Digest: o.Digest,
-		}.Next(hash)
-		recs = append(recs, InRecord{Origin: o, Body: r.Body, LaneHash: hash})
+		hash = linkOf(r.Kind, &o).Next(hash)
+		recs = append(recs, inRecord(t, &r, hash))
 	}
 	return recs
+}
+
+// inRecord reads a record's body as a link does.
+func inRecord(t *testing.T, r *OutRecord, hash [32]byte) InRecord {
+	t.Helper()
+	in := InRecord{Kind: r.Kind, Origin: r.Origin, Body: r.Body, LaneHash: hash}
+	switch r.Kind {
+	case wire.LaneChat:
+		carried, err := wire.ParseCarried(r.Body, wire.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.ReceiptRequested = carried.ReceiptRequested
+	case wire.LaneReceipt:
+		said, err := wire.ParseVerdict(r.Body)
+		if err != nil {
+			t.Fatalf("%s: %v", r.Body, err)
+		}
+		in.Verdict = &said
+	}
+	return in
 }
 
 // hand gives records to a hub and waits for its answer.

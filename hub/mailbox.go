@@ -65,7 +65,11 @@ func (c *ackCommand) one(v *view, d *draft, ack *wire.Ack) {
 	if ack.Seq > v.watermark(identity) {
 		d.raise(identity, ack.Seq)
 	}
-	if p, ok := v.st.pending.get(ack.Seq); ok && !d.settles(ack.Seq) {
+	pending := v.st.pending
+	if chat.Origin != nil {
+		pending = v.st.laneOf(wire.HubID(chat.Origin.Hub)).pending
+	}
+	if p, ok := pending.get(ack.Seq); ok && !d.settles(ack.Seq) {
 		v.settle(d, p, journal.ReceiptDeferred, []string{identity}, "")
 	}
 }
@@ -321,6 +325,8 @@ func noteFrame(store *journal.Store, self wire.HubID, seq uint64) (appender, boo
 		return receiptFrame(self, ev.TimeUS, r), true
 	case journal.RemoteRefused:
 		return refusalFrame(self, ev.TimeUS, r), true
+	case journal.RemoteVerdict:
+		return remoteReceipt(self, ev.TimeUS, &r), true
 	}
 	return nil, false
 }

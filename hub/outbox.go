@@ -60,6 +60,15 @@ func (v *view) outboxRow(peer wire.HubID, laneSeq uint64) (r outboxRow, ok bool)
 	return parseOutboxRow(row)
 }
 
+// wayBackFull says that no more receipts may wait for a peer. They get a quarter more
+// room than chats: a chat that could not be answered is not taken.
+func (v *view) wayBackFull(peer wire.HubID) bool {
+	l := v.st.laneOf(peer)
+	limits := &v.config.limits
+	records, bytes := uint64(limits.PeerRecords), uint64(limits.PeerBytes)
+	return l.outHead-l.acked >= records+records/4+1 || l.waiting() >= bytes+bytes/4
+}
+
 // bodyLen is an event's body in bytes, of one just decided and of one replayed.
 func bodyLen(ev *journal.Event) uint64 { return max(uint64(len(ev.Body)), uint64(ev.BodyLen)) }
 

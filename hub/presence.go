@@ -98,10 +98,18 @@ func (c presenceDue) change(r *roster) {
 }
 
 // tick is the core's second: it tells the coalesced presence change, forgets
-// what is out of date, and makes what was deferred durable.
-type tick struct{ small }
+// what is out of date, makes what was deferred durable, and does what is due.
+type tick struct {
+	small
+	again func() // has the core go on with what is due
+}
 
-func (tick) decide(v *view, d *draft) {
+func (c tick) decide(v *view, d *draft) {
+	dueCommand{again: c.again}.decide(v, d)
+	v.tickPresence(d)
+}
+
+func (v *view) tickPresence(d *draft) {
 	d.alter(swept{now: v.now})
 	d.then(func() {}) // an effect waits for the sync of everything before it
 	c, to := v.ro.presence.due(v.now, v.ro.everybody())

@@ -63,19 +63,10 @@ func laneUpdateOf(l *lane) laneUpdate {
 	}
 }
 
-// outRecord is the lane record an accepted chat became, nil for any other fact.
-func (st *state) outRecord(f *fact) *OutRecord {
-	r, ok := f.record.(journal.ChatAccepted)
-	if !ok || r.Dest == "" {
-		return nil
-	}
-	return &OutRecord{Seq: r.LaneSeq, Origin: st.originOfChat(&f.event, &r), Body: f.event.Body}
-}
-
 // originOfChat is the provenance of a chat accepted here for another hub.
-func (st *state) originOfChat(ev *journal.Event, r *journal.ChatAccepted) Origin {
+func originOfChat(self wire.HubID, epoch Epoch, ev *journal.Event, r *journal.ChatAccepted) Origin {
 	return Origin{
-		Hub: st.hubID, Epoch: st.epoch.Number, EpochID: st.epoch.ID, LaneSeq: r.LaneSeq, MsgID: r.MsgID,
+		Hub: self, Epoch: epoch.Number, EpochID: epoch.ID, LaneSeq: r.LaneSeq, MsgID: r.MsgID,
 		AcceptedUS: ev.TimeUS, Sender: r.Sender, Principal: r.Principal, Target: r.Target,
 		ClientMsgID: r.ClientMsgID, Digest: ev.Digest,
 	}

@@ -80,7 +80,8 @@ func (l *lab) kinds() map[string]func() command {
 		"whoCommand":   func() command { return &whoCommand{by} },
 		"stateCommand": func() command { return &stateCommand{by} },
 		"notesSettled": func() command { return &notesSettled{s: s} },
-		"tick":         func() command { return tick{} },
+		"tick":         func() command { return tick{again: func() {}} },
+		"dueCommand":   func() command { return dueCommand{again: func() {}} },
 		"ackedCommand": func() command { return &ackedCommand{peer: "birch", seq: 99, done: make(chan error, 1)} },
 		"inboundCommand": func() command {
 			return &inboundCommand{batch: batch(), rec: InRecord{Origin: origin, Body: []byte("{}")}, last: true}

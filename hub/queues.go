@@ -95,6 +95,8 @@ func (h *Hub) queueRecord(laneSeq uint64, value []byte) (QueueRecord, error) {
 	switch rec := rec.(type) {
 	case journal.ChatAccepted:
 		r.Sender, r.Target = rec.Sender, rec.Target
+	case journal.ReceiptSettled:
+		r.Sender, r.Target, r.Bytes = wire.HubSender, rec.Sender, uint64(len(verdictBody(&rec)))
 	default:
 		return r, laneCorrupt(fmt.Sprintf("an outbox row names event %d, which is none of a lane", row.seq))
 	}

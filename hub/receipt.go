@@ -52,7 +52,11 @@ func (c *chatCommand) evict(v *view, d *draft) {
 func (v *view) settle(d *draft, p *pendingReceipt, state journal.ReceiptState, recipients []string, reason wire.Reason) {
 	rec := journal.ReceiptSettled{
 		ChatSeq: p.chatSeq, MsgID: p.msgID, Sender: p.sender, Target: p.target, ClientMsgID: p.clientMsgID,
-		State: state, Recipients: recipients, Reason: string(reason),
+		State: state, Recipients: recipients, Reason: string(reason), About: p.about,
+	}
+	if p.peer != "" {
+		v.say(d, p.peer, rec)
+		return
 	}
 	seq := d.add(v.now, rec)
 	to := v.ro.byName(p.sender)
@@ -105,7 +109,7 @@ func receiptFrame(self wire.HubID, timeUS int64, r journal.ReceiptSettled) *wire
 		HubID: self, TimeUS: timeUS, Target: r.Sender, Shape: shapeOf(r.State), MessageTarget: r.Target,
 		MessageID: r.MsgID, MessageSeq: r.ChatSeq, ClientMsgID: r.ClientMsgID, Delivered: len(r.Recipients) > 0,
 		Recipients: r.Recipients, Matched: r.Matched, Stale: r.Stale,
-		Reason: wire.Reason(r.Reason), DeadLettered: r.DeadLettered,
+		Reason: wire.Reason(r.Reason), DeadLettered: r.DeadLettered, RemoteHub: wire.HubID(r.RemoteHub),
 	}
 	for _, w := range r.Wake {
 		f.Wake = append(f.Wake, wire.NameWake(w))

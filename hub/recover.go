@@ -59,7 +59,13 @@ func (st *state) check(ev *journal.Event, rec journal.Record) error {
 		}
 	case journal.ChatAccepted:
 		return st.checkChat(ev, &r)
+	case journal.ReceiptSettled:
+		if r.Dest != "" {
+			return st.checkLaneOut(ev, r.Dest, r.LaneSeq)
+		}
 	case journal.InboundRefused:
+		return st.checkLaneIn(ev, &r.Origin)
+	case journal.RemoteVerdict:
 		return st.checkLaneIn(ev, &r.Origin)
 	case journal.LaneAcked:
 		if l := st.lane(wire.HubID(r.Peer)); r.LaneSeq <= l.acked || r.LaneSeq > l.outHead {
@@ -73,11 +79,18 @@ func (st *state) checkChat(ev *journal.Event, r *journal.ChatAccepted) error {
 	if r.MsgID <= st.lastMsg {
 		return fmt.Errorf("event %d reuses message id %d", ev.Seq, r.MsgID)
 	}
-	if r.Dest != "" && r.LaneSeq != st.lane(wire.HubID(r.Dest)).outHead+1 {
-		return fmt.Errorf("event %d leaves a gap in the lane to %s", ev.Seq, r.Dest)
+	if r.Dest != "" {
+		return st.checkLaneOut(ev, r.Dest, r.LaneSeq)
 	}
 	if r.Origin != nil {
 		return st.checkLaneIn(ev, r.Origin)
+	}
+	return nil
+}
+
+func (st *state) checkLaneOut(ev *journal.Event, dest string, laneSeq uint64) error {
+	if laneSeq != st.lane(wire.HubID(dest)).outHead+1 {
+		return fmt.Errorf("event %d leaves a gap in the lane to %s", ev.Seq, dest)
 	}
 	return nil
 }

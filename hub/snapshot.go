@@ -21,13 +21,15 @@ import (
 //	9 token    { 1 id 2 seat 3 by 4 hash 5 created us }                    by id
 //	10 peer    { 1 hub 2 endpoint… 3 pin… 4 pattern… 5 by 6 user 7 added us 8 invite, if any }  by hub
 //	11 lane    { 1 peer 2 out head 3 out hash 4 acked 5 ack hash 6 in epoch id 7 in seq 8 in hash
-//	           9 refusal { 1 seq 2 reason } 10 denied 11 out bytes 12 ack bytes      by peer
-//	           20 link facts { 1 profile agreed 2 back-off } if there are any }
+//	           9 refusal { 1 seq 2 reason } 10 denied 11 out bytes 12 ack bytes
+//	           13 receipt { as 8, 6 lane seq there }
+//	           20 link facts { 1 profile agreed 2 back-off } if there are any }          by peer
 //	12 invite  { 1 id 2 hash 3 by 4 user 5 created us 6 expires us 7 used by pin }          oldest first
 //	13 pending { 1 hub 2 pin 3 endpoint… 4 host 5 joined 6 invited 7 invite id 8 secret, if any
 //	           9 first us 10 last us 11 expires us 12 times }                               oldest first
 //	14 revoked { 1 peer 2 by 3 user 4 why 5 at us }                                         by hub
 //	15 rejected { 1 hub 2 pin 3 by 4 user 5 at us }                                         oldest first
+//	20 wait    { 1 peer 2 lane seq 3 chat seq 4 accepted us 5 told }                   oldest first
 const hotStateFormat = 2
 
 // errHotState says that a snapshot is not a hot state this build reads.
@@ -45,15 +47,8 @@ func (st *state) encode() []byte {
 	for _, id := range st.known.all() {
 		b.message(7, func(m *fields) { m.text(1, id.name); m.num(2, id.watermark) })
 	}
-	for e := st.pending.order.Front(); e != nil; e = e.Next() {
-		p := e.Value.(*pendingReceipt)
-		b.message(8, func(m *fields) {
-			m.num(1, p.chatSeq)
-			m.num(2, p.msgID)
-			m.text(3, p.sender)
-			m.text(4, p.target)
-			m.text(5, p.clientMsgID)
-		})
+	for _, p := range st.pending.all() {
+		b.message(8, p.encode)
 	}
 	for _, id := range sortedKeys(st.tokens) {
 		t := st.tokens[id]
@@ -72,7 +67,33 @@ func (st *state) encode() []byte {
 		b.message(11, func(m *fields) { st.lanes[id].encode(m) })
 	}
 	st.encodeTrust(&b)
+	st.waits.encode(&b)
 	return b
+}
+
+func (p *pendingReceipt) encode(m *fields) {
+	m.num(1, p.chatSeq)
+	m.num(2, p.msgID)
+	m.text(3, p.sender)
+	m.text(4, p.target)
+	m.text(5, p.clientMsgID)
+	if p.peer != "" {
+		m.num(6, p.about)
+	}
+}
+
+func (q *remoteWaitList) encode(b *fields) {
+	var inner fields // one for all: there may be many
+	for e := q.all.Front(); e != nil; e = e.Next() {
+		w := e.Value.(*remoteWait)
+		inner = inner[:0]
+		inner.text(1, string(w.peer))
+		inner.num(2, w.laneSeq)
+		inner.num(3, w.chatSeq)
+		inner.num(4, uint64(w.acceptedUS))
+		inner.flag(5, w.told)
+		b.bytes(20, inner)
+	}
 }
 
 func (l *lane) encode(m *fields) {
@@ -90,6 +111,9 @@ func (l *lane) encode(m *fields) {
 	m.num(10, l.denied)
 	m.num(11, l.outBytes)
 	m.num(12, l.ackBytes)
+	for _, p := range l.pending.all() {
+		m.message(13, p.encode)
+	}
 	if l.facts != (linkFacts{}) {
 		m.message(20, l.facts.encode)
 	}
@@ -122,7 +146,9 @@ func decodeState(id wire.HubID, b []byte) (*state, error) {
 		case 7:
 			return st.decodeIdentity(v.raw)
 		case 8:
-			return st.decodePending(v.raw)
+			p, err := decodePending(v.raw)
+			st.pending.push(p)
+			return err
 		case 9:
 			return st.decodeToken(v.raw)
 		case 10:
@@ -137,6 +163,8 @@ func decodeState(id wire.HubID, b []byte) (*state, error) {
 			return trust.decodeRevoked(v.raw)
 		case 15:
 			return trust.decodeRejected(v.raw)
+		case 20:
+			return st.decodeWait(v.raw)
 		}
 		return nil
 	})
@@ -144,8 +172,7 @@ func decodeState(id wire.HubID, b []byte) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A chat with two receipts would be written the same and never settle both.
-	if len(st.pending.bySeq) != st.pending.len() || !bytes.Equal(st.encode(), b) {
+	if !st.settleable() || !bytes.Equal(st.encode(), b) {
 		return nil, errHotState
 	}
 	return st, nil
@@ -166,7 +193,18 @@ func (st *state) decodeIdentity(b []byte) error {
 	return err
 }
 
-func (st *state) decodePending(b []byte) error {
+// settleable says that each receipt can be found by its chat: a chat with two of them
+// would be written the same and never settle both.
+func (st *state) settleable() bool {
+	for _, l := range st.lanes {
+		if l.pending != nil && len(l.pending.bySeq) != l.pending.len() {
+			return false
+		}
+	}
+	return len(st.pending.bySeq) == st.pending.len() && len(st.waits.byLane) == st.waits.len()
+}
+
+func decodePending(b []byte) (*pendingReceipt, error) {
 	p := &pendingReceipt{}
 	err := eachField(b, func(n protowire.Number, v field) error {
 		switch n {
@@ -180,10 +218,32 @@ func (st *state) decodePending(b []byte) error {
 			p.target = v.text()
 		case 5:
 			p.clientMsgID = v.text()
+		case 6:
+			p.about = v.num
 		}
 		return nil
 	})
-	st.pending.push(p)
+	return p, err
+}
+
+func (st *state) decodeWait(b []byte) error {
+	w := &remoteWait{}
+	err := eachField(b, func(n protowire.Number, v field) error {
+		switch n {
+		case 1:
+			w.peer = wire.HubID(v.text())
+		case 2:
+			w.laneSeq = v.num
+		case 3:
+			w.chatSeq = v.num
+		case 4:
+			w.acceptedUS = int64(v.num)
+		case 5:
+			w.told = v.num == 1
+		}
+		return nil
+	})
+	st.waits.push(w)
 	return err
 }
 
@@ -236,12 +296,24 @@ func (st *state) decodeLane(b []byte) error {
 			l.outBytes = v.num
 		case 12:
 			l.ackBytes = v.num
+		case 13:
+			return l.decodePending(v.raw)
 		case 20:
 			return l.facts.decode(v.raw)
 		}
 		return nil
 	})
 	st.lanes[l.peer] = l
+	return err
+}
+
+func (l *lane) decodePending(b []byte) error {
+	p, err := decodePending(b)
+	if l.pending == nil {
+		l.pending = newReceiptQueue()
+	}
+	p.peer = l.peer // written before its receipts
+	l.pending.push(p)
 	return err
 }
 

@@ -24,6 +24,7 @@ type state struct {
 	snapshot uint64
 	known    *identities
 	pending  *receiptQueue
+	waits    *remoteWaitList // senders of ours that wait for another hub
 	lanes    map[wire.HubID]*lane
 	tokens   map[string]token // by id
 	trust    *federation.Trust
@@ -53,6 +54,10 @@ type lane struct {
 	// refused are the refusals among the latest refusalWindow records of the
 	// peer's lane, ascending. The slice is replaced, never altered.
 	refused []Refusal
+	// pending are receipts of the peer's senders that wait for an acknowledgement,
+	// nil while there was none. They have a bound of their own, so that no peer can
+	// push out what others wait for.
+	pending *receiptQueue
 }
 
 // refusalWindow is how far back refusals are repeated to a peer that may have
@@ -71,6 +76,7 @@ func newState(id wire.HubID) *state {
 		hubID:   id,
 		known:   newIdentities(knownIdentities),
 		pending: newReceiptQueue(),
+		waits:   newRemoteWaits(),
 		lanes:   map[wire.HubID]*lane{},
 		tokens:  map[string]token{},
 		trust:   federation.NewTrust(id, nil),
@@ -159,9 +165,11 @@ func (k *identities) all() []identity {
 type pendingReceipt struct {
 	chatSeq, msgID              uint64
 	sender, target, clientMsgID string
+	peer                        wire.HubID // of the sender, "" for one of this hub
+	about                       uint64     // the chat in that peer's lane
 }
 
-// receiptQueue holds pending receipts in order of their chats.
+// receiptQueue holds pending receipts in order of their chats. A nil one is empty.
 type receiptQueue struct {
 	order *list.List // of *pendingReceipt, oldest first
 	bySeq map[uint64]*list.Element
@@ -172,27 +180,45 @@ func newReceiptQueue() *receiptQueue {
 }
 
 func (q *receiptQueue) get(chatSeq uint64) (*pendingReceipt, bool) {
-	e := q.bySeq[chatSeq]
-	if e == nil {
+	if q == nil || q.bySeq[chatSeq] == nil {
 		return nil, false
 	}
-	return e.Value.(*pendingReceipt), true
+	return q.bySeq[chatSeq].Value.(*pendingReceipt), true
 }
 
 func (q *receiptQueue) push(p *pendingReceipt) { q.bySeq[p.chatSeq] = q.order.PushBack(p) }
 
 func (q *receiptQueue) remove(chatSeq uint64) {
+	if q == nil {
+		return
+	}
 	if e := q.bySeq[chatSeq]; e != nil {
 		q.order.Remove(e)
 		delete(q.bySeq, chatSeq)
 	}
 }
 
-func (q *receiptQueue) len() int { return q.order.Len() }
+func (q *receiptQueue) len() int {
+	if q == nil {
+		return 0
+	}
+	return q.order.Len()
+}
+
+// all lists the receipts in order.
+func (q *receiptQueue) all() (out []*pendingReceipt) {
+	if q == nil {
+		return nil
+	}
+	for e := q.order.Front(); e != nil; e = e.Next() {
+		out = append(out, e.Value.(*pendingReceipt))
+	}
+	return out
+}
 
 func (q *receiptQueue) oldest() *pendingReceipt {
-	if e := q.order.Front(); e != nil {
-		return e.Value.(*pendingReceipt)
+	if q.len() > 0 {
+		return q.order.Front().Value.(*pendingReceipt)
 	}
 	return nil
 }

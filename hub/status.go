@@ -27,6 +27,7 @@ type Status struct {
 	Secured         bool         `json:"secured"` // agents need a token
 	PrivateDirected bool         `json:"private_directed"`
 	PendingReceipts int          `json:"pending_receipts"`
+	AwaitedReceipts int          `json:"awaited_receipts"` // of other hubs
 	Turns           uint64       `json:"turns"`
 	Events          uint64       `json:"events"`
 	Peers           []PeerStatus `json:"peers"`
@@ -59,6 +60,7 @@ func (h *Hub) Status(ctx context.Context) (Status, error) {
 	err := h.operate(ctx, func(v *view, _ *draft) error {
 		s.Head, s.Online, s.Secured = v.st.head, v.ro.online(), v.secured()
 		s.PrivateDirected, s.PendingReceipts = v.privateDirected(), v.st.pending.len()
+		s.AwaitedReceipts = v.st.waits.len()
 		for _, p := range v.st.trust.Peers() {
 			l := v.st.laneOf(p.Hub)
 			ps := PeerStatus{

@@ -49,8 +49,8 @@ func (in *intake) one(out *hub.InRecord, rec frame.Record) {
 		in.unreadable(out, rec, reasonOf(err, wire.ReasonMalformedOrigin))
 		return
 	}
-	out.Body = rec.Body
-	out.Refuse = in.verdict(&o, rec.Body)
+	out.Kind, out.Body = o.Kind, rec.Body
+	out.Refuse = in.verdict(out, &o)
 	// The lane is the link's whatever the block claims: the cursor must not take up an epoch that a refused one names.
 	out.Origin = hub.Origin{
 		Hub: in.peer, Epoch: in.epoch, EpochID: in.epochID, LaneSeq: o.Seq, MsgID: o.MsgID, AcceptedUS: o.AcceptedUS,
@@ -72,13 +72,22 @@ func (in *intake) unreadable(out *hub.InRecord, rec frame.Record, reason wire.Re
 }
 
 // verdict is "" for a record that the core may decide on.
-func (in *intake) verdict(o *frame.Origin, body []byte) wire.Reason {
+func (in *intake) verdict(out *hub.InRecord, o *frame.Origin) wire.Reason {
 	switch {
 	case o.Hub != in.peer, o.Epoch != in.epoch, o.EpochID != in.epochID:
 		return wire.ReasonWrongOrigin
-	case sha256.Sum256(body) != o.Digest:
+	case sha256.Sum256(out.Body) != o.Digest:
 		return wire.ReasonDigestMismatch
+	case o.Kind == wire.LaneReceipt:
+		said, err := wire.ParseVerdict(out.Body)
+		out.Verdict = &said
+		return reasonOf(err, "")
 	}
+	return in.chat(out, o, out.Body)
+}
+
+// chat reads the body of a chat and judges it.
+func (in *intake) chat(out *hub.InRecord, o *frame.Origin, body []byte) wire.Reason {
 	carried, err := wire.ParseCarried(body, in.limits)
 	switch {
 	case err != nil:
@@ -88,5 +97,6 @@ func (in *intake) verdict(o *frame.Origin, body []byte) wire.Reason {
 	case carried.Answers:
 		return wire.ReasonInvalidAnswer // its number is one of another journal
 	}
+	out.ReceiptRequested = carried.ReceiptRequested
 	return ""
 }

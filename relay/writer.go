@@ -128,7 +128,7 @@ func (l *link) fill(recs []hub.OutRecord, sent uint64) error {
 			return refuse(wire.ReasonInternalError, "record %d of the lane where %d should be", r.Seq, want)
 		}
 		o := frame.Origin{
-			Hub: r.Origin.Hub, Epoch: r.Origin.Epoch, EpochID: r.Origin.EpochID, Seq: r.Seq, MsgID: r.Origin.MsgID,
+			Kind: r.Kind, Hub: r.Origin.Hub, Epoch: r.Origin.Epoch, EpochID: r.Origin.EpochID, Seq: r.Seq, MsgID: r.Origin.MsgID,
 			AcceptedUS: r.Origin.AcceptedUS, Sender: r.Origin.Sender, Principal: r.Origin.Principal,
 			Target: r.Origin.Target, ClientMsgID: r.Origin.ClientMsgID, Digest: r.Origin.Digest,
 		}

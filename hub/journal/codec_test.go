@@ -37,12 +37,13 @@ func samples() []Record {
 		EpochStarted{HubID: "acme.example", Number: 3, ID: [16]byte{0xaa, 15: 0xbb}},
 		ChatAccepted{
 			MsgID: 7, Sender: "p/a@far.example", Target: "", HasTarget: true, Principal: "peer:far.example", ClientMsgID: "c-1",
-			ClientTimestamp: "1.5e3", ReceiptRequested: true, Dest: "other.example", LaneSeq: 12, Origin: &o,
+			ClientTimestamp: "1.5e3", ReceiptRequested: true, Dest: "other.example", LaneSeq: 12, Origin: &o, AwaitsRemote: true,
 		},
 		ReceiptSettled{
 			ChatSeq: 5, MsgID: 6, Sender: "p/a", Target: "p/*", ClientMsgID: "c-2", State: ReceiptExpired,
 			Recipients: []string{"p/b", ""}, Matched: []string{"p/c"}, Stale: []string{"p/d"},
 			Wake: []NameWake{{"p/b", "poll"}, {"p/c", ""}}, Reason: "pending_window_evicted", DeadLettered: true,
+			RemoteHub: "far.example", Dest: "other.example", LaneSeq: 8, About: 9,
 		},
 		NotificationsSettled{Sender: "p/a", Seqs: []uint64{4, 300}},
 		WatermarkRaised{Identity: "p/a", Seq: 77},
@@ -69,6 +70,11 @@ func samples() []Record {
 		PeerCalled{Hub: "far.example", Pin: [32]byte{8}, Endpoints: []string{"far.example:8877", "[::1]:1"}, Host: "192.0.2.7", InviteID: "0a1b2c3d"},
 		PeerRejected{Hub: "far.example", Pin: [32]byte{8}, By: "Ann", User: "root"},
 		PeerRevoked{Hub: "far.example", By: "Ann", User: "root", Why: "the contract ended"},
+		RemoteVerdict{
+			Origin: o, LaneHash: [32]byte{7}, About: 12, State: ReceiptPending, HubSeq: 44, Recipients: []string{"q/b"},
+			Stale: []string{"q/b"}, Wake: []NameWake{{"q/b", "direct"}}, Reason: "no_live_recipient", DeadLettered: true,
+			ChatSeq: 5, MsgID: 6, Sender: "p/a", Target: "q/b@far.example", ClientMsgID: "c-3", Tells: ReceiptExpired,
+		},
 		ProfileAgreed{
 			Peer: "far.example", Number: 2, Version: 1, Chat: true, Receipts: 2, Roster: true,
 			MaxBodyBytes: 1 << 20, MaxFrameBytes: 1<<20 + 1<<16, MaxHops: 1,

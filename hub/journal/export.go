@@ -86,6 +86,7 @@ type exportedChat struct {
 	Dest             string          `json:"dest,omitzero"`
 	LaneSeq          uint64          `json:"lane_seq,omitzero"`
 	Origin           *exportedOrigin `json:"origin,omitzero"`
+	AwaitsRemote     bool            `json:"awaits_remote,omitzero"`
 }
 
 type exportedToken struct {
@@ -132,6 +133,8 @@ func exportRecord(rec any) any {
 		return exportedPurge{r.Seq, hex.EncodeToString(r.Digest[:]), r.By, r.Reason}
 	case ReceiptSettled:
 		return exportReceipt(&r)
+	case RemoteVerdict:
+		return exportVerdict(&r)
 	}
 	return rec
 }
@@ -150,7 +153,7 @@ func exportChat(r *ChatAccepted) exportedChat {
 	x := exportedChat{
 		MsgID: r.MsgID, Sender: r.Sender, Principal: r.Principal,
 		ClientMsgID: r.ClientMsgID, ClientTimestamp: r.ClientTimestamp, ReceiptRequested: r.ReceiptRequested,
-		Dest: r.Dest, LaneSeq: r.LaneSeq, Origin: exportOrigin(r.Origin),
+		Dest: r.Dest, LaneSeq: r.LaneSeq, Origin: exportOrigin(r.Origin), AwaitsRemote: r.AwaitsRemote,
 	}
 	if r.HasTarget {
 		x.Target = &r.Target
@@ -171,6 +174,10 @@ type exportedReceipt struct {
 	Wake         []exportedWake `json:"wake"`
 	Reason       string         `json:"reason,omitzero"`
 	DeadLettered bool           `json:"dead_lettered,omitzero"`
+	RemoteHub    string         `json:"remote_hub,omitzero"`
+	Dest         string         `json:"dest,omitzero"`
+	LaneSeq      uint64         `json:"lane_seq,omitzero"`
+	About        uint64         `json:"about,omitzero"`
 }
 
 type exportedWake struct {
@@ -183,9 +190,44 @@ func exportReceipt(r *ReceiptSettled) exportedReceipt {
 		ChatSeq: r.ChatSeq, MsgID: r.MsgID, Sender: r.Sender, Target: r.Target, ClientMsgID: r.ClientMsgID,
 		State: r.State.String(), Recipients: r.Recipients, Matched: r.Matched, Stale: r.Stale,
 		Reason: r.Reason, DeadLettered: r.DeadLettered,
+		RemoteHub: r.RemoteHub, Dest: r.Dest, LaneSeq: r.LaneSeq, About: r.About,
 	}
 	for _, w := range r.Wake {
 		x.Wake = append(x.Wake, exportedWake(w))
+	}
+	return x
+}
+
+type exportedVerdict struct {
+	Origin       *exportedOrigin `json:"origin"`
+	LaneHash     string          `json:"lane_hash"`
+	About        uint64          `json:"about"`
+	State        string          `json:"state"`
+	HubSeq       uint64          `json:"hub_seq"`
+	Recipients   []string        `json:"recipients"`
+	Stale        []string        `json:"stale"`
+	Wake         []exportedWake  `json:"wake"`
+	Reason       string          `json:"reason,omitzero"`
+	DeadLettered bool            `json:"dead_lettered,omitzero"`
+	ChatSeq      uint64          `json:"chat_seq,omitzero"`
+	MsgID        uint64          `json:"msg_id,omitzero"`
+	Sender       string          `json:"sender,omitzero"`
+	Target       string          `json:"target,omitzero"`
+	ClientMsgID  string          `json:"client_msg_id,omitzero"`
+	Tells        string          `json:"tells,omitzero"` // what the sender is told, none when nothing
+}
+
+func exportVerdict(r *RemoteVerdict) exportedVerdict {
+	x := exportedVerdict{
+		Origin: exportOrigin(&r.Origin), LaneHash: hex.EncodeToString(r.LaneHash[:]), About: r.About, State: r.State.String(),
+		HubSeq: r.HubSeq, Recipients: r.Recipients, Stale: r.Stale, Reason: r.Reason, DeadLettered: r.DeadLettered,
+		ChatSeq: r.ChatSeq, MsgID: r.MsgID, Sender: r.Sender, Target: r.Target, ClientMsgID: r.ClientMsgID,
+	}
+	for _, w := range r.Wake {
+		x.Wake = append(x.Wake, exportedWake(w))
+	}
+	if r.Tells != 0 {
+		x.Tells = r.Tells.String()
 	}
 	return x
 }

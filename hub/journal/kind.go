@@ -30,6 +30,14 @@ const (
 	KindLinkBackoff          Kind = 26
 )
 
+// Kinds of what crosses a link and comes back.
+const (
+	KindLinkOpened      Kind = 21
+	KindLinkClosed      Kind = 22
+	KindRecordWithdrawn Kind = 23
+	KindRemoteVerdict   Kind = 24
+)
+
 // An event's Format holds the number of its record's layout in the low bits and two promises of its writer.
 const (
 	// FormatNumber masks the layout number. A reader refuses a number above the one it knows.
@@ -70,6 +78,7 @@ var kinds = [...]kindInfo{
 	KindPeerRevoked:          {"peer_revoked", 1, parser((*PeerRevoked).field)},
 	KindProfileAgreed:        {"profile_agreed", 1, parser((*ProfileAgreed).field)},
 	KindLinkBackoff:          {"link_backoff", 1, parser((*LinkBackoff).field)},
+	KindRemoteVerdict:        {"remote_verdict", 1, parser((*RemoteVerdict).field)},
 }
 
 // Kinds lists every kind this build knows, in order.

@@ -13,6 +13,9 @@ type ChatAccepted struct {
 	Dest                         string  // peer hub id, "" local
 	LaneSeq                      uint64  // our lane to Dest
 	Origin                       *Origin // on a record that came over a link; Sender is then seat@origin
+	// AwaitsRemote says that this hub waits for Dest's verdict to tell its sender. A receipt may be requested without:
+	// of a peer that gives none, and by a build that did not wait.
+	AwaitsRemote bool
 }
 
 // Kind is KindChatAccepted.
@@ -34,7 +37,7 @@ func (r ChatAccepted) Append(dst []byte) []byte {
 	if r.Origin != nil {
 		dst = appendOrigin(dst, 10, r.Origin)
 	}
-	return dst
+	return appendFlag(dst, 11, r.AwaitsRemote)
 }
 
 // ParseChatAccepted reads what Append wrote; unknown fields are an error.
@@ -65,6 +68,8 @@ func (r *ChatAccepted) field(d *decoder, num protowire.Number) {
 	case 10:
 		o := d.origin()
 		r.Origin = &o
+	case 11:
+		r.AwaitsRemote = d.flag()
 	default:
 		d.unknown()
 	}

@@ -2,7 +2,9 @@ package journal
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// ReceiptSettled fixes what the sender of a chat is told; it also creates the notification row.
+// ReceiptSettled fixes what the sender of a chat is told; it also creates the notification row. For a sender of this hub
+// that wrote to another one it is what this hub itself says, RemoteHub being the other. For a sender of another hub it is
+// a record of our lane to that hub instead of a notification.
 type ReceiptSettled struct {
 	ChatSeq, MsgID              uint64
 	Sender, Target, ClientMsgID string
@@ -11,6 +13,10 @@ type ReceiptSettled struct {
 	Wake                        []NameWake
 	Reason                      string
 	DeadLettered                bool
+	RemoteHub                   string // of the chat's target, "" for this hub
+	Dest                        string // of the chat's sender, "" for this hub
+	LaneSeq                     uint64 // of this verdict in our lane to Dest
+	About                       uint64 // of the chat, in our lane to RemoteHub or in Dest's lane to us
 }
 
 // Kind is KindReceiptSettled.
@@ -31,7 +37,11 @@ func (r ReceiptSettled) Append(dst []byte) []byte {
 		dst = appendNameWake(dst, 10, w)
 	}
 	dst = appendText(dst, 11, r.Reason)
-	return appendFlag(dst, 12, r.DeadLettered)
+	dst = appendFlag(dst, 12, r.DeadLettered)
+	dst = appendText(dst, 13, r.RemoteHub)
+	dst = appendText(dst, 14, r.Dest)
+	dst = appendUint(dst, 15, r.LaneSeq)
+	return appendUint(dst, 16, r.About)
 }
 
 // ParseReceiptSettled reads what Append wrote; unknown fields are an error.
@@ -65,6 +75,14 @@ func (r *ReceiptSettled) field(d *decoder, num protowire.Number) {
 		r.Reason = d.text()
 	case 12:
 		r.DeadLettered = d.flag()
+	case 13:
+		r.RemoteHub = d.text()
+	case 14:
+		r.Dest = d.text()
+	case 15:
+		r.LaneSeq = d.uint()
+	case 16:
+		r.About = d.uint()
 	default:
 		d.unknown()
 	}

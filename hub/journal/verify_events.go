@@ -107,6 +107,12 @@ func (v *verifier) record(ev *Event) {
 		}
 	case InboundRefused:
 		v.lane(ev.Seq, laneID{hub: r.Origin.Hub, epoch: r.Origin.EpochID}, r.Origin.LaneSeq)
+	case RemoteVerdict:
+		v.lane(ev.Seq, laneID{hub: r.Origin.Hub, epoch: r.Origin.EpochID}, r.Origin.LaneSeq)
+	case ReceiptSettled:
+		if r.Dest != "" {
+			v.lane(ev.Seq, laneID{hub: r.Dest, out: true}, r.LaneSeq)
+		}
 	case SnapshotTaken:
 		v.snapshot = ev.Seq
 	case BodyPurged:

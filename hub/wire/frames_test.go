@@ -65,7 +65,7 @@ func TestHubFrames(t *testing.T) {
 			"receipt waiting for another hub", &Receipt{
 				HubID: "hub-1", TimeUS: us, Target: "a", MessageTarget: "b@hub-2", MessageID: 1, Reason: ReasonRelayPending, RemoteHub: "hub-2",
 			},
-			`{"sender":"SynapseHub","target":"a","type":"delivery_receipt","payload":"Held durably for hub hub-2; what becomes of it there is not reported here yet.",` + tail +
+			`{"sender":"SynapseHub","target":"a","type":"delivery_receipt","payload":"Held durably for hub hub-2; it has not left yet.",` + tail +
 				`,"message_target":"b@hub-2","message_id":1,"delivered":false,"deferred":false,"recipients":[],"matched_recipients":[],` +
 				`"stale_recipients":[],"reason":"relay_pending","dead_lettered":false,"recipient_wake_capabilities":{},"remote_hub":"hub-2"}`,
 		},

@@ -52,12 +52,15 @@ func ParseLaneKind(word string) (k LaneKind, ok bool) {
 //
 //	SHA-256( "fleet-lane-1" 0x00 | hash at n-1 (32) | seq u64 | msg_id u64 |
 //	         accepted_us i64 | sender | principal | target | client_msg_id |
-//	         body digest (32) )
+//	         body digest (32) | kind )
 //
 // with integers big-endian and each string as its length in bytes (u32) and its
-// UTF-8. The hash before the first record is 32 zero bytes. Every field has a fixed
-// place or a length before it, so two different records never give one transcript.
+// UTF-8. The kind, a string as well, is there for a receipt only: what a chat adds
+// must not change when it is withdrawn. The hash before the first record is 32 zero
+// bytes. Every field has a fixed place or a length before it, so two different
+// records never give one transcript.
 type LaneLink struct {
+	Kind        LaneKind
 	Seq         uint64
 	MsgID       uint64
 	AcceptedUS  int64
@@ -80,5 +83,11 @@ func (l LaneLink) Next(prev [32]byte) [32]byte {
 		b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
 		b = append(b, s...)
 	}
-	return sha256.Sum256(append(b, l.Digest[:]...))
+	b = append(b, l.Digest[:]...)
+	if l.Kind == LaneReceipt {
+		word := l.Kind.String()
+		b = binary.BigEndian.AppendUint32(b, uint32(len(word)))
+		b = append(b, word...)
+	}
+	return sha256.Sum256(b)
 }

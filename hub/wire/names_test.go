@@ -310,12 +310,16 @@ func TestLaneLink(t *testing.T) {
 	}
 	first := l.Next([32]byte{})
 	second := LaneLink{Seq: 2}.Next(first)
+	receipt, withdrawn := l, l
+	receipt.Kind, withdrawn.Kind = LaneReceipt, LaneWithdrawn
 	for i, tc := range []struct {
 		got  [32]byte
 		want string
 	}{
 		{first, "a9a63157518669101f0bc96967c01f5ccff687626fa9047a8d963e3fb4bd31fe"},
 		{second, "2f4613285786e6823486d9f543ac06c2ff4b00b608d4c7f39c1b0a3ece6e4428"},
+		{withdrawn.Next([32]byte{}), "a9a63157518669101f0bc96967c01f5ccff687626fa9047a8d963e3fb4bd31fe"},
+		{receipt.Next([32]byte{}), "b424d196885c3ea204189bab923cf2f37fff09de505cc73bf1e77dc5eb81e6e1"},
 	} {
 		if hex.EncodeToString(tc.got[:]) != tc.want {
 			t.Errorf("link %d: %x", i, tc.got)
@@ -339,6 +343,7 @@ func TestLaneLinkFields(t *testing.T) {
 		{Target: "a", ClientMsgID: "b"},
 		{ClientMsgID: "ab"},
 		{Digest: [32]byte{1}},
+		{Kind: LaneReceipt},
 		{Sender: strings.Repeat("x", 2000)},
 	} {
 		h := l.Next([32]byte{})

@@ -75,6 +75,7 @@ const (
 	ReasonLinkProtocol           Reason = "link_protocol"
 	ReasonLinkReplaced           Reason = "link_replaced"
 	ReasonMalformedOrigin        Reason = "malformed_origin"
+	ReasonMalformedReceipt       Reason = "malformed_receipt"
 	ReasonNoCertificate          Reason = "no_certificate"
 	ReasonPeerPending            Reason = "peer_pending"
 	ReasonPeerRejected           Reason = "peer_rejected"
@@ -82,7 +83,10 @@ const (
 	ReasonPinMismatch            Reason = "pin_mismatch"
 	ReasonProfileGap             Reason = "profile_gap"
 	ReasonProfileMismatch        Reason = "profile_mismatch"
+	ReasonRelayAdmitted          Reason = "relay_admitted"
+	ReasonRelayExpired           Reason = "relay_expired"
 	ReasonRelayPending           Reason = "relay_pending"
+	ReasonRelayUnconfirmed       Reason = "relay_unconfirmed"
 	ReasonRelayVersion           Reason = "relay_version"
 	ReasonRewound                Reason = "rewound"
 	ReasonSelfDial               Reason = "self_dial"
@@ -243,6 +247,7 @@ func linkReasons() []ReasonInfo {
 		{ReasonLinkProtocol, "The peer sent something the link protocol does not allow.", "Update the older side; report it if both are current."},
 		{ReasonLinkReplaced, "The peer restarted and opened a newer link.", "Nothing to do."},
 		{ReasonMalformedOrigin, "A record's origin block cannot be read.", "Update the older side; this is a fault of the peer's program."},
+		{ReasonMalformedReceipt, "A receipt of the peer cannot be read, or is for a record or a seat it is not about.", "Update the older side; this is a fault of the peer's program."},
 		{ReasonNoCertificate, "The other side showed no certificate.", "Check that the endpoint is a Fleet node's link port."},
 		{ReasonPeerPending, "The other hub has not approved this one yet.", "Read the code of the pending row to its administrator, who approves on their side; it is called again by itself."},
 		{ReasonPeerRejected, "The key was rejected here.", "Approve the key if that was a mistake."},
@@ -250,7 +255,10 @@ func linkReasons() []ReasonInfo {
 		{ReasonPinMismatch, "The peer's key is not one that was approved for its hub id.", "Compare pins with the peer's administrator; the right one is set by adding the peer again with --replace."},
 		{ReasonProfileGap, "The message needs more than the link to that hub admits.", "fleet peer show HUB names the member and the side that is lower."},
 		{ReasonProfileMismatch, "The two hubs differ about what their link admits, so only control frames cross it.", "Compare both hubs' versions; fleet peer show HUB has both digests."},
+		{ReasonRelayAdmitted, "The other hub has the message; whether its seat got it has not been said here yet.", "Wait: the other hub's receipt follows. Look at the peer's link with fleet peer show."},
+		{ReasonRelayExpired, "The message waited longer than messages may for that hub, and never left this node.", "Send it again once the peer is back; see with fleet queue list what waits and why."},
 		{ReasonRelayPending, "The message has not left this node yet.", "Look at the peer's link with fleet peer show."},
+		{ReasonRelayUnconfirmed, "The message has left this node and the other hub has not answered for it: whether it has it is not known.", "Wait: the answer follows when the link is back. Look at it with fleet peer show."},
 		{ReasonRelayVersion, "The two nodes have no relay version in common.", "Update the older node."},
 		{ReasonRewound, "The peer has seen more of our lane than our journal holds: the journal was rolled back.", "Keep the folder and restore the newer journal; the side that was rolled back has to."},
 		{ReasonSelfDial, "The endpoint of a peer leads back to this node.", "Correct the peer's endpoint."},

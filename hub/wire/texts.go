@@ -34,15 +34,41 @@ func receiptText(f *Receipt) string {
 	case f.Shape == ReceiptDeferred:
 		return "Taken from the mailbox by " + nameList(f.Recipients) + "."
 	case f.Shape == ReceiptExpired:
-		return "This hub no longer waits for the message to be taken; its outcome stays unknown."
+		return expiredText(f)
 	case f.Delivered:
 		return "Reached " + nameList(f.Recipients) + "."
-	case f.RemoteHub != "":
-		return "Held durably for hub " + string(f.RemoteHub) + "; what becomes of it there is not reported here yet."
+	case f.RemoteHub != "" && !f.DeadLettered:
+		return remoteText(f)
 	case f.Reason == ReasonNoLiveRecipient:
 		return "No recipient of '" + clip(f.MessageTarget) + "' shows signs of life."
 	}
 	return "Nobody online answers to '" + clip(f.MessageTarget) + "'."
+}
+
+// expiredText is the end of a receipt. What another hub refused, or what never left,
+// has a known outcome.
+func expiredText(f *Receipt) string {
+	switch {
+	case f.RemoteHub == "" || f.Reason == ReasonPendingWindowEvicted:
+		return "This hub no longer waits for the message to be taken; its outcome stays unknown."
+	case f.Reason == ReasonRelayExpired:
+		return "The message never left for hub " + string(f.RemoteHub) + " and is not sent any more."
+	}
+	return "Hub " + string(f.RemoteHub) + " ended it: " + string(f.Reason) + "."
+}
+
+// remoteText is what is known of a chat for another hub that has not been delivered.
+func remoteText(f *Receipt) string {
+	hub := string(f.RemoteHub)
+	switch f.Reason {
+	case ReasonRelayPending:
+		return "Held durably for hub " + hub + "; it has not left yet."
+	case ReasonRelayUnconfirmed:
+		return "Sent to hub " + hub + ", which has not confirmed it; whether it is there is not known."
+	case ReasonRelayAdmitted:
+		return "Hub " + hub + " has it; what became of it there has not been said yet."
+	}
+	return "Hub " + hub + " did not take it: " + string(f.Reason) + "."
 }
 
 func livenessText(stale, passive []string) string {

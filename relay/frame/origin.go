@@ -17,6 +17,7 @@ const MaxName = 1024
 // On the wire it is canonical JSON: members in ascending order, no white space, shortest escapes, so that one value has
 // one encoding. Relay version 1 carries one hop, hence max_hops 1 and an empty path.
 type Origin struct {
+	Kind        wire.LaneKind
 	Hub         wire.HubID
 	Epoch       uint64 // from 1
 	EpochID     [16]byte
@@ -38,6 +39,7 @@ const (
 	litEpoch     = `,"epoch":`
 	litEpochID   = `,"epoch_id":`
 	litHub       = `,"hub":`
+	litKind      = `,"kind":`
 	litHops      = `,"max_hops":1,"msg_id":`
 	litPrincipal = `,"path":[],"principal":`
 	litSender    = `,"sender":`
@@ -60,6 +62,8 @@ func (o *Origin) Append(dst []byte) []byte {
 	dst = appendHex(dst, o.EpochID[:])
 	dst = append(dst, litHub...)
 	dst = appendText(dst, string(o.Hub))
+	dst = append(dst, litKind...)
+	dst = appendText(dst, o.Kind.String())
 	dst = append(dst, litHops...)
 	dst = strconv.AppendUint(dst, o.MsgID, 10)
 	dst = append(dst, litPrincipal...)
@@ -73,7 +77,7 @@ func (o *Origin) Append(dst []byte) []byte {
 	return append(dst, litEnd...)
 }
 
-// Check judges the values: numbers below 2^53, epoch and seq from 1, names present (but for the client message id) and
+// Check judges the values: a known kind, numbers below 2^53, epoch and seq from 1, names present (but for the client message id) and
 // at most [MaxName] bytes, the hub a hub id. The reason is malformed_origin.
 func (o *Origin) Check() error {
 	switch {
@@ -82,6 +86,8 @@ func (o *Origin) Check() error {
 		o.Seq == 0 || o.Seq >= maxNumber,
 		o.MsgID >= maxNumber:
 		return badOrigin("a number is out of bounds")
+	case !o.Kind.Known():
+		return badOrigin("an unknown kind of record")
 	case !isName(o.Sender), !isName(o.Principal), !isName(o.Target), len(o.ClientMsgID) > MaxName:
 		return badOrigin("a name is empty or longer than 1024 bytes")
 	}
@@ -100,7 +106,7 @@ func badOrigin(detail string) *Error {
 // LaneLink is the block's part in the lane's rolling hash.
 func (o *Origin) LaneLink() wire.LaneLink {
 	return wire.LaneLink{
-		Seq: o.Seq, MsgID: o.MsgID, AcceptedUS: o.AcceptedUS,
+		Kind: o.Kind, Seq: o.Seq, MsgID: o.MsgID, AcceptedUS: o.AcceptedUS,
 		Sender: o.Sender, Principal: o.Principal, Target: o.Target, ClientMsgID: o.ClientMsgID,
 		Digest: o.Digest,
 	}
@@ -170,6 +176,8 @@ func (s *scanner) block(o *Origin) {
 	s.hex(o.EpochID[:])
 	s.literal(litHub)
 	o.Hub = wire.HubID(s.text(true))
+	s.literal(litKind)
+	o.Kind = s.kind()
 	s.literal(litHops)
 	o.MsgID = s.number()
 	s.literal(litPrincipal)
@@ -202,6 +210,12 @@ func (s *scanner) number() (n uint64) {
 	s.ok = s.ok && i > 0
 	s.rest = s.rest[i:]
 	return n
+}
+
+func (s *scanner) kind() wire.LaneKind {
+	kind, known := wire.ParseLaneKind(s.text(true))
+	s.ok = s.ok && known
+	return kind
 }
 
 func (s *scanner) hex(dst []byte) {

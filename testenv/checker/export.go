@@ -56,6 +56,7 @@ type exportRecord struct {
 	Origin      *originRow `json:"origin"`
 	ChatSeq     uint64     `json:"chat_seq"`
 	State       string     `json:"state"`
+	Tells       string     `json:"tells"`
 	Peer        string     `json:"peer"`
 	Reason      string     `json:"reason"`
 }
@@ -77,6 +78,7 @@ const (
 	kindEpochStarted   = "epoch_started"
 	kindChatAccepted   = "chat_accepted"
 	kindReceiptSettled = "receipt_settled"
+	kindRemoteVerdict  = "remote_verdict"
 	kindInboundRefused = "inbound_refused"
 	kindLaneAcked      = "lane_acked"
 	kindRemoteRefused  = "remote_refused"
@@ -117,6 +119,10 @@ func (j *journal) add(r *Report, e *exportLine) error {
 		j.addChat(r, e)
 	case kindReceiptSettled:
 		j.settled[e.Record.ChatSeq] = append(j.settled[e.Record.ChatSeq], e.Record.State)
+	case kindRemoteVerdict: // what another hub said of a chat of this one; it may tell its sender nothing new
+		if e.Record.Tells != "" {
+			j.settled[e.Record.ChatSeq] = append(j.settled[e.Record.ChatSeq], e.Record.Tells)
+		}
 	case kindInboundRefused:
 		if o := e.Record.Origin; o != nil {
 			j.refusedIn[o.lane(j.hub)] = e.Record.Reason

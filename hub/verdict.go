@@ -1,0 +1,297 @@
+package hub
+
+import (
+	"crypto/sha256"
+
+	"fleetrelay/hub/journal"
+	"fleetrelay/hub/wire"
+)
+
+// What this hub says of a chat that came over a link goes back as a record of its
+// own lane; what another hub says of a chat of ours comes in as one.
+//
+//	origin                                   receiver
+//	  chat, receipt asked ──── lane ──────▶    accepted: verdict
+//	  told within 5 s, or what is known        │
+//	  told, later, that it was taken    ◀─ lane ┴─ ack by the seat
+
+// verdictPrincipal stands in the origin block of a receipt: the hub itself speaks.
+const verdictPrincipal = "hub"
+
+// askedAcross decides the verdict on a chat of a peer whose sender asked for a
+// receipt. It names the addressed seat only.
+func (c *inboundCommand) askedAcross(v *view, d *draft, rec *journal.ChatAccepted, chatSeq uint64, to *seat) {
+	peer := c.batch.peer
+	r := journal.ReceiptSettled{
+		ChatSeq: chatSeq, MsgID: rec.MsgID, Sender: rec.Sender, Target: rec.Target, ClientMsgID: rec.ClientMsgID,
+		State: journal.ReceiptDelivered, About: c.rec.Origin.LaneSeq,
+	}
+	matched := len(to.sockets()) > 0
+	if matched {
+		r.Wake = []journal.NameWake{{Name: rec.Target, Wake: to.wake()}}
+	}
+	if to.live(v.now) {
+		r.Recipients = []string{rec.Target}
+	} else {
+		r.State, r.DeadLettered, r.Reason = journal.ReceiptPending, true, string(wire.ReasonNoOnlineRecipient)
+		if matched {
+			r.Stale, r.Reason = []string{rec.Target}, string(wire.ReasonNoLiveRecipient)
+		}
+		if q := v.st.laneOf(peer).pending; q.len() >= pendingReceipts {
+			v.settle(d, q.oldest(), journal.ReceiptExpired, nil, wire.ReasonPendingWindowEvicted)
+		}
+	}
+	v.say(d, peer, r)
+}
+
+// say makes a verdict on a chat of a peer the next record of our lane to it.
+func (v *view) say(d *draft, peer wire.HubID, r journal.ReceiptSettled) {
+	r.Dest, r.LaneSeq = string(peer), d.nextLane(v, peer)
+	d.add(v.now, r)
+}
+
+// nextLane is the number of the next record of our lane to a peer, those of this
+// draft counted.
+func (d *draft) nextLane(v *view, peer wire.HubID) uint64 {
+	next := v.st.laneOf(peer).outHead + 1
+	for i := range d.events {
+		if r, ok := d.events[i].record.(journal.ReceiptSettled); ok && r.Dest == string(peer) {
+			next++
+		}
+	}
+	return next
+}
+
+// verdictBody is the body of the lane record that a settled receipt is. It is a
+// function of the event, so that it need not be stored: the bytes must never change.
+func verdictBody(r *journal.ReceiptSettled) []byte {
+	w := wire.Verdict{
+		LaneSeq: r.About, State: wire.VerdictState(r.State), HubSeq: r.ChatSeq, HubMsgID: r.MsgID,
+		Recipients: r.Recipients, Stale: r.Stale, Wake: wakesOf(r.Wake), Reason: wire.Reason(r.Reason), DeadLettered: r.DeadLettered,
+	}
+	return w.Append(make([]byte, 0, 256))
+}
+
+func wakesOf(list []journal.NameWake) (out []wire.NameWake) {
+	for _, w := range list {
+		out = append(out, wire.NameWake(w))
+	}
+	return out
+}
+
+// verdictOrigin is the provenance of a verdict of this hub.
+func verdictOrigin(self wire.HubID, epoch Epoch, timeUS int64, r *journal.ReceiptSettled, digest [32]byte) Origin {
+	return Origin{
+		Hub: self, Epoch: epoch.Number, EpochID: epoch.ID, LaneSeq: r.LaneSeq, MsgID: r.MsgID, AcceptedUS: timeUS,
+		Sender: wire.HubSender, Principal: verdictPrincipal, Target: r.Sender, Digest: digest,
+	}
+}
+
+// verdictOut enters a verdict into the lane to its chat's hub.
+func (st *state) verdictOut(ev *journal.Event, r *journal.ReceiptSettled, w tables) (*lane, *OutRecord) {
+	l := st.lane(wire.HubID(r.Dest))
+	body := verdictBody(r)
+	origin := verdictOrigin(st.hubID, st.epoch, ev.TimeUS, r, sha256.Sum256(body))
+	out := &OutRecord{Kind: wire.LaneReceipt, Seq: r.LaneSeq, Origin: origin, Body: body}
+	l.grow(ev.Seq, out, uint64(len(body)), w)
+	if r.State != journal.ReceiptPending {
+		l.pending.remove(r.ChatSeq)
+		return l, out
+	}
+	if l.pending == nil {
+		l.pending = newReceiptQueue()
+	}
+	l.pending.push(&pendingReceipt{
+		chatSeq: r.ChatSeq, msgID: r.MsgID, sender: r.Sender, target: r.Target, clientMsgID: r.ClientMsgID,
+		peer: l.peer, about: r.About,
+	})
+	return l, out
+}
+
+// heardBack takes what a peer says of a chat of ours. The cursor of its lane and what
+// the sender is told by it are one event.
+func (c *inboundCommand) heardBack(v *view, d *draft) {
+	o, said := &c.rec.Origin, c.rec.Verdict
+	rec := journal.RemoteVerdict{
+		Origin: journal.Origin{
+			Hub: string(c.batch.peer), Epoch: o.Epoch, EpochID: o.EpochID, LaneSeq: o.LaneSeq, MsgID: said.HubMsgID, AcceptedUS: o.AcceptedUS,
+		},
+		LaneHash: c.rec.LaneHash, About: said.LaneSeq, State: journal.ReceiptState(said.State), HubSeq: said.HubSeq,
+		Recipients: said.Recipients, Stale: said.Stale, Reason: string(said.Reason), DeadLettered: said.DeadLettered,
+	}
+	for _, w := range said.Wake {
+		rec.Wake = append(rec.Wake, journal.NameWake(w))
+	}
+	w := v.st.waits.get(c.batch.peer, said.LaneSeq)
+	if w == nil { // given up before, or never asked for
+		d.add(v.now, rec)
+		return
+	}
+	chat := v.waitingChat(w)
+	rec.ChatSeq, rec.MsgID, rec.Sender, rec.Target = w.chatSeq, chat.MsgID, chat.Sender, chat.Target
+	rec.ClientMsgID, rec.Tells = chat.ClientMsgID, w.tells(rec.State)
+	seq := d.add(v.now, rec)
+	if rec.Tells != 0 {
+		to := v.ro.byName(chat.Sender)
+		d.tellSender(v, chat.Sender, to, noteItem(to, seq, remoteReceipt(v.config.self, v.now, &rec)))
+	}
+}
+
+// waitingChat is the chat a wait is for.
+func (v *view) waitingChat(w *remoteWait) *journal.ChatAccepted {
+	chat, ok := v.chat(w.chatSeq)
+	if !ok {
+		panic("hub: a receipt is awaited for what is no chat")
+	}
+	return chat
+}
+
+// tells is what the sender is told by a far verdict: the first one is its immediate
+// receipt, a later one settles what it was told; 0 is nothing new.
+func (w *remoteWait) tells(state journal.ReceiptState) journal.ReceiptState {
+	delivered := state == journal.ReceiptDelivered || state == journal.ReceiptDeferred
+	switch {
+	case !w.told && delivered:
+		return journal.ReceiptDelivered
+	case !w.told:
+		return journal.ReceiptPending
+	case delivered:
+		return journal.ReceiptDeferred
+	case state == journal.ReceiptExpired:
+		return journal.ReceiptExpired
+	}
+	return 0
+}
+
+// badVerdict says why a peer's receipt cannot be about the chat it names, "" when it
+// can.
+func (c *inboundCommand) badVerdict(v *view) wire.Reason {
+	said := c.rec.Verdict
+	if said == nil || said.LaneSeq > v.st.laneOf(c.batch.peer).outHead {
+		return wire.ReasonMalformedReceipt
+	}
+	w, seat := v.st.waits.get(c.batch.peer, said.LaneSeq), said.Seat()
+	if w == nil || seat == "" {
+		return ""
+	}
+	if addr, err := wire.ParseAddress(v.waitingChat(w).Target); err != nil || addr.Name != seat {
+		return wire.ReasonMalformedReceipt
+	}
+	return ""
+}
+
+// remoteVerdict folds a peer's receipt into what is awaited.
+func (st *state) remoteVerdict(ev *journal.Event, r *journal.RemoteVerdict, w tables) *lane {
+	peer := wire.HubID(r.Origin.Hub)
+	if r.State == journal.ReceiptPending {
+		st.waits.tell(peer, r.About)
+	} else {
+		st.waits.remove(peer, r.About)
+	}
+	if r.Tells != 0 {
+		w.Put(journal.NoteKey(r.Sender, ev.Seq), nil)
+	}
+	return st.laneIn(&r.Origin, r.LaneHash)
+}
+
+// remoteReceipt is the frame by which a sender is told what another hub says: names
+// with that hub.
+func remoteReceipt(self wire.HubID, timeUS int64, r *journal.RemoteVerdict) *wire.Receipt {
+	hub := wire.HubID(r.Origin.Hub)
+	f := &wire.Receipt{
+		HubID: self, TimeUS: timeUS, Target: r.Sender, Shape: shapeOf(r.Tells), MessageTarget: r.Target, MessageID: r.MsgID,
+		MessageSeq: r.ChatSeq, ClientMsgID: r.ClientMsgID, RemoteHub: hub, Delivered: r.Tells == journal.ReceiptDelivered,
+		Recipients: there(r.Recipients, hub), Stale: there(r.Stale, hub), Reason: wire.Reason(r.Reason), DeadLettered: r.DeadLettered,
+		NotificationID: wire.ReceiptNotificationID(r.ChatSeq, r.Tells.String()),
+	}
+	f.Matched = append(append(f.Matched, f.Recipients...), f.Stale...)
+	for _, w := range r.Wake {
+		f.Wake = append(f.Wake, wire.NameWake{Name: w.Name + "@" + string(hub), Wake: w.Wake})
+	}
+	return f
+}
+
+// there is names of another hub as they are written here.
+func there(names []string, hub wire.HubID) (out []string) {
+	for _, name := range names {
+		out = append(out, name+"@"+string(hub))
+	}
+	return out
+}
+
+// sayOfRemote tells the sender of a chat to another hub what this hub says of it:
+// pending, or expired.
+func (v *view) sayOfRemote(d *draft, w *remoteWait, state journal.ReceiptState, reason wire.Reason) {
+	chat := v.waitingChat(w)
+	rec := journal.ReceiptSettled{
+		ChatSeq: w.chatSeq, MsgID: chat.MsgID, Sender: chat.Sender, Target: chat.Target, ClientMsgID: chat.ClientMsgID,
+		State: state, Reason: string(reason), RemoteHub: string(w.peer), About: w.laneSeq,
+	}
+	seq := d.add(v.now, rec)
+	to := v.ro.byName(chat.Sender)
+	d.tellSender(v, chat.Sender, to, noteItem(to, seq, receiptFrame(v.config.self, v.now, rec)))
+}
+
+// endRemote ends what a sender waits for: with its immediate receipt, or with the end
+// of what that one left open.
+func (v *view) endRemote(d *draft, peer wire.HubID, laneSeq uint64, reason wire.Reason) {
+	w := v.st.waits.get(peer, laneSeq)
+	if w == nil {
+		return
+	}
+	state := journal.ReceiptPending
+	if w.told {
+		state = journal.ReceiptExpired
+	}
+	v.sayOfRemote(d, w, state, reason)
+}
+
+// awaitRemote makes room for one more wait: the oldest is given up when there are as
+// many as may.
+func (v *view) awaitRemote(d *draft) {
+	if v.st.waits.len() >= remoteWaits {
+		v.sayOfRemote(d, v.st.waits.oldest(), journal.ReceiptExpired, wire.ReasonPendingWindowEvicted)
+	}
+}
+
+// settledHere folds what this hub says of a chat to another one into what is awaited.
+func (st *state) settledHere(r *journal.ReceiptSettled) {
+	if r.State == journal.ReceiptPending {
+		st.waits.tell(wire.HubID(r.RemoteHub), r.About)
+	} else {
+		st.waits.remove(wire.HubID(r.RemoteHub), r.About)
+	}
+}
+
+// dueAtOnce bounds what one turn does because of the time alone.
+const dueAtOnce = 256
+
+// due tells the senders that have waited long enough for another hub what this one
+// knows. more says that there may be more of them.
+func (v *view) due(d *draft) (more bool) {
+	list := v.st.waits.due(v.now, dueAtOnce)
+	for _, w := range list {
+		v.sayOfRemote(d, w, journal.ReceiptPending, v.knownOf(w))
+	}
+	return len(list) == dueAtOnce
+}
+
+// knownOf is what this hub can say of a record that the far hub has said nothing of.
+func (v *view) knownOf(w *remoteWait) wire.Reason {
+	if l := v.st.laneOf(w.peer); w.laneSeq <= l.acked {
+		return wire.ReasonRelayAdmitted
+	}
+	return wire.ReasonRelayPending
+}
+
+// dueCommand goes on with what a tick had to leave.
+type dueCommand struct {
+	small
+	again func()
+}
+
+func (c dueCommand) decide(v *view, d *draft) {
+	if v.due(d) {
+		d.then(c.again)
+	}
+}
