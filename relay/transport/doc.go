@@ -21,5 +21,5 @@
 //     once per cause and host a minute, with the number of those left out.
 //
 // The acceptor learns of the stream by its first bytes: whoever dials writes
-// first. All paths pass the suite in transporttest.
+// first. All paths, QUIC and the one in memory, pass the suite in transporttest.
 package transport
