@@ -32,6 +32,7 @@ type owner struct {
 	stop     context.CancelCauseFunc
 	done     chan struct{}   // closed when run has returned
 	after    <-chan struct{} // done of the owner before this one, nil for none: its link must be over first
+	eager    bool            // dials at once, whoever dials first otherwise
 
 	// Of run's goroutine.
 	relayCtx context.Context // ends with the relay
@@ -89,7 +90,7 @@ func (o *owner) run() {
 	}
 	o.timer = time.NewTimer(0)
 	defer o.timer.Stop()
-	if o.yields() {
+	if o.yields() && !o.eager {
 		o.dialAfter(yieldTime)
 	}
 	for {
@@ -124,7 +125,7 @@ func (o *owner) dial() {
 	a.ctx, a.cancel = context.WithCancel(o.ctx)
 	o.attempt = a
 	o.enter(Dialling)
-	to := transport.Target{Endpoints: o.conf.Endpoints, Hub: o.peer, Call: certs.Call{Invite: o.conf.Invite}}
+	to := transport.Target{Endpoints: o.conf.Endpoints, Hub: o.peer, Call: o.relay.call(o.conf.Invite)}
 	o.relay.running.Go(func() {
 		conn, err := o.relay.transport.Dial(a.ctx, to)
 		o.bring(dialResult{attempt: a, conn: conn, err: err})

@@ -30,6 +30,11 @@ type Options struct {
 	Socket net.PacketConn
 	// Knocked is told of callers that nobody knows, as [transport.Options] says; nil tells nobody.
 	Knocked func(federation.Knock)
+	// Joined are the pending hubs whose invitation was taken here and which are called until they are decided about; it is
+	// asked again whenever [Relay.PeersChanged] is told. nil: none.
+	Joined func() []federation.Pending
+	// Endpoints are where this hub says it is reached, to hubs that invited it; nil says nothing.
+	Endpoints func() []string
 	// Log takes what an operator should see; nil discards it.
 	Log *slog.Logger
 	// Now is the clock of what is shown; nil is time.Now. Timers always run on real (or synctest) time.
@@ -80,6 +85,8 @@ type Relay struct {
 	refused   atomic.Pointer[func() map[wire.Reason]uint64] // of the transport that the relay made; nil before
 
 	mu      sync.RWMutex
+	knocks  knocks
+	eager   bool // an owner that is new now is of a peer just approved, which may wait for a call
 	owners  map[wire.HubID]*owner
 	leaving map[wire.HubID]*owner // stopped, perhaps not over yet
 }
@@ -88,6 +95,7 @@ type Relay struct {
 func New(o Options) *Relay {
 	o = o.orDefaults()
 	r := &Relay{opt: o, core: o.Core, transport: o.Transport, news: make(chan struct{}, 1), owners: map[wire.HubID]*owner{}, leaving: map[wire.HubID]*owner{}}
+	r.knocks.rows = map[federation.Pin]*knock{}
 	r.greeter = greeter{self: o.Core.Self(), speaks: frame.Speaks(o.Newest), maxBody: o.MaxBody, offer: o.offer()}
 	_, _ = rand.Read(r.greeter.instance[:]) // documented never to fail
 	return r
@@ -111,11 +119,13 @@ func (r *Relay) Run(ctx context.Context) error {
 	defer r.running.Wait()
 	defer cancel(nil)
 	r.syncOwners(ctx) // before accepting: a peer that is there already must find its owner
+	r.syncKnocks(ctx)
 	r.running.Go(func() { cancel(r.accept(ctx)) })
 	for {
 		select {
 		case <-r.news:
 			r.syncOwners(ctx)
+			r.syncKnocks(ctx)
 		case <-ctx.Done():
 			if err, ok := errors.AsType[*acceptError](context.Cause(ctx)); ok {
 				return err
@@ -165,9 +175,11 @@ func (r *Relay) syncOwners(ctx context.Context) {
 			o.after = old.done
 			delete(r.leaving, p.Hub)
 		}
+		o.eager = r.eager
 		r.owners[p.Hub] = o
 		r.running.Go(o.run)
 	}
+	r.eager = true
 }
 
 // nudge signals on a channel of capacity 1.
