@@ -29,6 +29,13 @@ func forFolder(root *cobra.Command, next node.Next, dir string) string {
 	return text[:length] + " --dir " + node.Quoted(dir) + text[length:]
 }
 
+// lead prints the step that comes after a command that was done, for people.
+func (a *app) lead(cmd *cobra.Command, next node.Next) {
+	if !a.json {
+		a.say("next: %s\n", forFolder(cmd.Root(), next, a.folderToName()))
+	}
+}
+
 // commandLength is how many bytes at the beginning of a text name a command that works on a node's folder; 0 if none.
 func commandLength(root *cobra.Command, text string) int {
 	cmd, length := root, len("fleet")

@@ -28,8 +28,8 @@ func TestForFolder(t *testing.T) {
 		{node.Command("init", "--hub", "ID"), "fleet init --dir /n --hub ID", "fleet init --hub ID"},
 		{node.Command("agent", "token", "create", "--seat", "a/b"), "fleet agent token create --dir /n --seat a/b", "fleet agent token create --seat a/b"},
 		{node.Command("journal", "inspect", "4"), "fleet journal inspect --dir /n 4", "fleet journal inspect 4"},
-		{node.Command("peer", "add", "--help"), "fleet peer add --help", "fleet peer add --help"},
-		{node.Command("peer", "add", "--by", "Dana Ito", "--may-reach", "a/*"), "fleet peer add --dir /n --by 'Dana Ito' --may-reach 'a/*'", "fleet peer add --by 'Dana Ito' --may-reach 'a/*'"},
+		{node.Command("peer", "approve", "--help"), "fleet peer approve --help", "fleet peer approve --help"},
+		{node.Command("peer", "approve", "--by", "Dana Ito", "--may-reach", "a/*"), "fleet peer approve --dir /n --by 'Dana Ito' --may-reach 'a/*'", "fleet peer approve --by 'Dana Ito' --may-reach 'a/*'"},
 		{node.Command("demo"), "fleet demo", "fleet demo"},
 		{node.Advice("start it again with fleet serve."), "start it again with fleet serve", "start it again with fleet serve"},
 	} {
@@ -133,9 +133,9 @@ func TestCheckNext(t *testing.T) {
 		"fleet status --dir /n":                                 true,
 		"fleet status, or stop it first":                        false,
 		"fleet init --hub hub.example, which puts it back":      false,
-		"fleet peer add":                                        false, // its flags are missing
-		"fleet peer add --help":                                 true,
-		"fleet peer add --help shows an example":                false,
+		"fleet peer reject":                                     false, // its flags are missing
+		"fleet peer approve --help":                             true,
+		"fleet peer approve --help shows an example":            false,
 		"fleet peer show":                                       false,
 		"fleet peer show --dir '/a b' hub.example":              true,
 		"fleet peer":                                            false,
@@ -163,7 +163,7 @@ func TestNextSteps(t *testing.T) {
 			t.Errorf("%s: %v", r.Word, err)
 		}
 		for _, remote := range []bool{false, true} {
-			_, next := node.PeerStatus{Hub: "hub.example", Endpoint: "127.0.0.1:1", LinkReason: string(r.Word), LinkRemote: remote, LinkAttempts: 1}.LinkWhy()
+			_, next := node.PeerStatus{Hub: "hub.example", Endpoints: []string{"127.0.0.1:1"}, LinkReason: string(r.Word), LinkRemote: remote, LinkAttempts: 1}.LinkWhy()
 			if err := checkNext(next.String()); err != nil {
 				t.Errorf("beside a link, %s: %v", r.Word, err)
 			}

@@ -10,7 +10,8 @@ import (
 )
 
 func (a *app) peerCommand() *cobra.Command {
-	return groupCommand("peer", "Hubs of other organisations", a.peerAddCommand(), a.peerListCommand(), a.peerShowCommand())
+	return groupCommand("peer", "Hubs of other organisations", a.peerInviteCommand(), a.peerJoinCommand(), a.peerPendingCommand(),
+		a.peerApproveCommand(), a.peerRejectCommand(), a.peerListCommand(), a.peerShowCommand(), a.peerRevokeCommand())
 }
 
 // peerLine is one peer on one line.

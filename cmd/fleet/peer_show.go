@@ -20,15 +20,18 @@ func (a *app) peerShowCommand() *cobra.Command {
 		Args:    one("one hub id"),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			return a.connect(ctx, func(c *node.Client) error {
-				s, err := c.Status(ctx)
+				known, err := c.Peers(ctx)
 				if err != nil {
 					return err
 				}
-				at := slices.IndexFunc(s.Peers, func(p node.PeerStatus) bool { return p.Hub == args[0] })
+				if at := slices.IndexFunc(known.Peers, func(p node.PeerStatus) bool { return p.Hub == args[0] }); at >= 0 {
+					return a.print(known.Peers[at], func(w io.Writer) error { return writePeer(w, known.Peers[at]) })
+				}
+				at := slices.IndexFunc(known.Revoked, func(p node.RevokedPeer) bool { return p.Hub == args[0] })
 				if at < 0 {
 					return node.NoPeer(args[0])
 				}
-				return a.print(s.Peers[at], func(w io.Writer) error { return writePeer(w, s.Peers[at]) })
+				return a.print(known.Revoked[at], func(w io.Writer) error { return writeRevoked(w, known.Revoked[at]) })
 			})
 		}),
 	}
@@ -46,7 +49,8 @@ func writePeer(w io.Writer, p node.PeerStatus) error {
 	}
 	t := table{w: w}
 	t.row("hub", p.Hub)
-	t.row("endpoint", p.Endpoint)
+	t.row("endpoints", endpointsText(p.Endpoints))
+	t.row("code", p.Code)
 	for _, pin := range p.Pins {
 		t.row("pin", pin)
 	}
@@ -67,5 +71,23 @@ func writePeer(w io.Writer, p node.PeerStatus) error {
 	t.row("to send", fmt.Sprintf("%d (%d accepted, %d held there, %d refused there)",
 		p.OutHead-p.OutAcked, p.OutHead, p.OutAcked-p.OutRefused, p.OutRefused))
 	t.row("received", fmt.Sprintf("%d", p.In))
+	return t.err
+}
+
+// writeRevoked is a peer that was: what is held for it, and how it comes back.
+func writeRevoked(w io.Writer, p node.RevokedPeer) error {
+	t := table{w: w}
+	t.row("hub", p.Hub)
+	t.row("code", p.Code)
+	for _, pin := range p.Pins {
+		t.row("pin", pin)
+	}
+	t.row("approved", fmt.Sprintf("by %s (user %s) at %s", p.By, p.User, clock(p.AddedUS)))
+	t.row("revoked", fmt.Sprintf("by %s (user %s) at %s", p.RevokedBy, p.RevokedUser, clock(p.RevokedUS)))
+	if p.Why != "" {
+		t.row("why", p.Why)
+	}
+	t.row("held", fmt.Sprintf("%d, until it is approved again", p.OutHead-p.OutAcked))
+	t.row("received", number(p.In))
 	return t.err
 }

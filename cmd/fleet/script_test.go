@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -56,6 +57,8 @@ func TestScripts(t *testing.T) {
 			"occupy":  occupyCommand,
 			"ready":   readyCommand,
 			"pinof":   pinofCommand,
+			"field":   fieldCommand,
+			"called":  calledCommand,
 			"tokenid": tokenidCommand,
 			"talk":    talkCommand,
 			"refused": func(ts *testscript.TestScript, _ bool, args []string) {
@@ -169,6 +172,34 @@ func tokenidCommand(ts *testscript.TestScript, _ bool, args []string) {
 		return
 	}
 	ts.Fatalf("no token for %s", args[1])
+}
+
+// fieldCommand: `field VAR LABEL` sets the variable to what stood beside a label in the last command's answer.
+func fieldCommand(ts *testscript.TestScript, _ bool, args []string) {
+	for line := range strings.Lines(ts.ReadFile("stdout")) {
+		if label, value, _ := strings.Cut(strings.TrimSpace(line), " "); label == args[1] {
+			ts.Setenv(args[0], strings.TrimSpace(value))
+			return
+		}
+	}
+	ts.Fatalf("no line begins with %s", args[1])
+}
+
+// calledCommand: `called DIR CODE` waits until a hub with this code waits for approval.
+func calledCommand(ts *testscript.TestScript, _ bool, args []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	ts.Check(process.Poll(ctx, func() error {
+		c, err := node.Running(ctx, ts.MkAbs(args[0]))
+		if err != nil {
+			return err
+		}
+		list, err := c.Pending(ctx)
+		if err == nil && !slices.ContainsFunc(list.Pending, func(p node.Pending) bool { return p.Code == args[1] }) {
+			err = errNotYet
+		}
+		return closeAfter(err, c)
+	}))
 }
 
 // occupyCommand: `occupy tcp|udp ADDR` holds an address until the script ends.

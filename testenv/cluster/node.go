@@ -1,11 +1,9 @@
-// Package cluster makes nodes out of the real binary the way an operator does: init, serve, peer add, all through the
+// Package cluster makes nodes out of the real binary the way an operator does: init, serve, the peering ceremony, all through the
 // command line, each node a process with a folder of its own. It owns no verdict.
 package cluster
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -107,26 +105,6 @@ func (n *Node) Stop(ctx context.Context) error {
 		return fmt.Errorf("%s ended with exit code %d: %s", n.Hub, code, n.Proc.Tail(500))
 	}
 	return nil
-}
-
-// Approve makes the other node a peer that may reach the seats of the patterns.
-func (n *Node) Approve(ctx context.Context, other *Node, mayReach ...string) error {
-	args := []string{"peer", "add", "--hub", other.Hub, "--endpoint", cmp.Or(other.Front, other.Links), "--pin", other.Pin, "--by", "test"}
-	for _, pattern := range mayReach {
-		args = append(args, "--may-reach", pattern)
-	}
-	_, err := n.Command(ctx, args...)
-	return err
-}
-
-// Join peers two running nodes with each other and waits until the link is up on both.
-func Join(ctx context.Context, a, b *Node, mayReach ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, Patience)
-	defer cancel()
-	if err := errors.Join(a.Approve(ctx, b, mayReach...), b.Approve(ctx, a, mayReach...)); err != nil {
-		return err
-	}
-	return errors.Join(a.Linked(ctx, b.Hub), b.Linked(ctx, a.Hub))
 }
 
 // Online waits until exactly so many names are online.

@@ -98,20 +98,43 @@ func (r *run) peering(ctx context.Context) error {
 		r.nodes = append(r.nodes, n)
 		r.t.say("fleet init --hub %s      key %.24s…", n.Hub, n.Pin)
 	}
-	for i, n := range r.nodes {
-		other := r.nodes[1-i]
-		if err := n.Approve(ctx, other, hubs[i].open); err != nil {
-			return err
-		}
-		r.t.say("fleet peer add --hub %s --may-reach '%s' --pin …   at %s", other.Hub, hubs[i].open, n.Hub)
-	}
 	for _, n := range r.nodes {
 		if err := n.Start(ctx); err != nil {
 			return err
 		}
 		r.t.say("fleet serve      %s, agents ws://%s, links %s", n.Hub, n.Agents, n.Links)
 	}
+	if err := r.ceremony(ctx, r.nodes[0], r.nodes[1]); err != nil {
+		return err
+	}
 	r.awaitLink(ctx, r.nodes[1])
+	return nil
+}
+
+// ceremony peers two running nodes as their operators would.
+func (r *run) ceremony(ctx context.Context, host, guest *cluster.Node) error {
+	r.t.head("They peer: one invites, the other joins, both compare a code and approve.")
+	token, err := host.Invite(ctx)
+	if err != nil {
+		return err
+	}
+	r.t.say("fleet peer invite                 at %s: token %.16s…", host.Hub, token)
+	code, err := guest.Take(ctx, token)
+	if err != nil {
+		return err
+	}
+	r.t.say("fleet peer join                   at %s: code %s", guest.Hub, code)
+	if !r.wait(ctx, "the call of "+guest.Hub, func(ctx context.Context) error { return host.Called(ctx, code) }) {
+		return nil
+	}
+	r.t.say("%s was called and turned %s away; it waits there, with the same code", host.Hub, guest.Hub)
+	for i, n := range []*cluster.Node{host, guest} {
+		other := r.nodes[1-i]
+		if err := n.ApproveCode(ctx, other, code, hubs[i].open); err != nil {
+			return err
+		}
+		r.t.say("fleet peer approve %s --may-reach '%s'   at %s", code, hubs[i].open, n.Hub)
+	}
 	return nil
 }
 

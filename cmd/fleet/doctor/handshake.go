@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"slices"
-	"time"
 
 	"fleetrelay/certs"
 	"fleetrelay/cmd/fleet/node"
@@ -30,10 +29,6 @@ var judgements = []struct {
 	}},
 	{"admitted", "the other hub takes this node's certificate", []wire.Reason{wire.ReasonCertificateRefused}},
 }
-
-// verdictPatience is how long the other side has, once the handshake is done here, to refuse this node's certificate. An
-// acceptance is silent.
-const verdictPatience = time.Second
 
 // handshake makes a connection as a link does, as far as the first byte.
 func (r *Report) handshake(ctx context.Context, o Options, id *certs.Identity, p node.PeerStatus, endpoint string) {
@@ -81,60 +76,45 @@ func (r *Report) refused(name, endpoint string, id *certs.Identity, p node.PeerS
 
 // shake returns nil if both sides take each other's certificate, else a *transport.Error, or what kept it from trying.
 func shake(ctx context.Context, o Options, id *certs.Identity, p node.PeerStatus, endpoint string) error {
-	trust, err := trustIn(wire.HubID(id.HubID()), p)
-	if err != nil {
-		return err
-	}
 	socket, err := net.ListenPacket("udp", ":0")
 	if err != nil {
 		return err
 	}
+	nobody := federation.NewTrust(wire.HubID(id.HubID()), nil)
 	q, err := transport.NewQUIC(transport.Options{
-		Identity: id, Socket: socket, Now: o.Now, Trust: func() certs.Trust { return trust },
+		Identity: id, Socket: socket, Now: o.Now, Trust: func() certs.Trust { return nobody },
 	})
 	if err != nil {
 		return errors.Join(err, socket.Close())
 	}
-	err = verdict(ctx, q, endpoint, wire.HubID(p.Hub))
+	err = knock(ctx, q, p, endpoint)
 	if failed := errors.Join(q.Close(), socket.Close()); err == nil {
 		err = failed
 	}
 	return err
 }
 
-// verdict dials and waits for what the other side says of this node's certificate.
-func verdict(ctx context.Context, q *transport.QUIC, endpoint string, want wire.HubID) error {
-	conn, err := q.Dial(ctx, transport.Target{Endpoints: []string{endpoint}, Hub: want})
-	if err != nil {
-		return err
-	}
-	said := make(chan error, 1)
-	go func() {
-		_, err := conn.Read(make([]byte, 1)) // the other side says nothing before it was spoken to
-		said <- err
-	}()
-	patience := time.NewTimer(verdictPatience)
-	defer patience.Stop()
-	select {
-	case err := <-said:
-		return errors.Join(err, conn.Close(wire.ReasonLinkLost))
-	case <-patience.C:
-	case <-ctx.Done():
-	}
-	err = conn.Close(wire.ReasonLinkLost)
-	<-said
-	return err
-}
-
-// trustIn is the trust in one peer, as the node's own snapshot has it.
-func trustIn(self wire.HubID, p node.PeerStatus) (*federation.Trust, error) {
-	peer := federation.Peer{Hub: wire.HubID(p.Hub)}
+// knock calls the peer as the holder of one of its approved keys.
+func knock(ctx context.Context, q *transport.QUIC, p node.PeerStatus, endpoint string) error {
+	to := transport.Target{Endpoints: []string{endpoint}, Hub: wire.HubID(p.Hub)}
+	var failure error
 	for _, text := range p.Pins {
 		pin, err := certs.ParsePin(text)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		peer.Pins = append(peer.Pins, pin)
+		result, err := q.Knock(ctx, to, pin)
+		if result == transport.KnockRefused {
+			return &transport.Error{Op: "knock", Reason: wire.ReasonCertificateRefused, Remote: true, Final: true, Err: errRefused}
+		}
+		if failure = err; failure == nil {
+			return nil
+		}
+		if e, ok := errors.AsType[*transport.Error](err); !ok || e.Reason != wire.ReasonPinMismatch {
+			return failure
+		}
 	}
-	return federation.NewTrust(self, []federation.Peer{peer}), nil
+	return failure
 }
+
+var errRefused = errors.New("the other hub does not take this node's certificate")

@@ -23,20 +23,13 @@ func (r *Report) peer(ctx context.Context, o Options, id *certs.Identity, s node
 	}
 	p := s.Peers[at]
 	r.ok("peer", p.Hub, "approved by %s", p.By)
-	for _, endpoint := range endpoints(p) {
+	for _, endpoint := range p.Endpoints {
 		r.endpoint(ctx, o, id, p, endpoint)
 	}
-	if len(endpoints(p)) == 0 {
+	if len(p.Endpoints) == 0 {
 		r.skip("name", p.Hub, "no endpoint is known here: it calls, and this node waits for it")
 	}
 	r.link(s, p, node.Next{})
-}
-
-func endpoints(p node.PeerStatus) []string {
-	if p.Endpoint == "" {
-		return nil
-	}
-	return []string{p.Endpoint}
 }
 
 // endpoint goes the way of a link: name, UDP, handshake.

@@ -21,6 +21,13 @@ const (
 	pathWatch  = "/watch"
 	pathExport = "/export"
 	pathQueues = "/queues"
+
+	pathInvite  = "/peers/invite"
+	pathJoin    = "/peers/join"
+	pathPending = "/peers/pending"
+	pathApprove = "/peers/approve"
+	pathReject  = "/peers/reject"
+	pathRevoke  = "/peers/revoke"
 )
 
 // maxAdminBody bounds a request on the admin socket: the largest frame and room for its wrapping.
@@ -32,7 +39,13 @@ type userKey struct{}
 func (n *Node) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+pathStatus, answer(n, func(ctx context.Context, _ Empty) (Status, error) { return n.Status(ctx) }))
-	mux.HandleFunc("POST "+pathPeers, answer(n, n.addPeer))
+	mux.HandleFunc("GET "+pathPeers, answer(n, n.known))
+	mux.HandleFunc("POST "+pathInvite, answer(n, n.invite))
+	mux.HandleFunc("POST "+pathJoin, answer(n, n.join))
+	mux.HandleFunc("GET "+pathPending, answer(n, n.pending))
+	mux.HandleFunc("POST "+pathApprove, answer(n, n.approve))
+	mux.HandleFunc("POST "+pathReject, answer(n, n.reject))
+	mux.HandleFunc("POST "+pathRevoke, answer(n, n.revoke))
 	mux.HandleFunc("GET "+pathTokens, answer(n, n.tokens))
 	mux.HandleFunc("POST "+pathTokens, answer(n, n.createToken))
 	mux.HandleFunc("DELETE "+pathTokens+"/{id}", n.revokeToken)

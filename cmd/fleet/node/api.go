@@ -33,34 +33,15 @@ type Status struct {
 	PrivateDirected bool         `json:"private_directed"`
 	PendingReceipts int          `json:"pending_receipts"`
 	Peers           []PeerStatus `json:"peers"`
-	Journal         JournalUse   `json:"journal"`
+	// Revoked are hubs that were peers, Rejected how many keys are turned away by name, Pending how many hubs wait for a
+	// decision.
+	Revoked  []RevokedPeer `json:"revoked"`
+	Rejected int           `json:"rejected"`
+	Pending  int           `json:"pending"`
+	Journal  JournalUse    `json:"journal"`
 	// Refusals counts what was refused, dropped or closed since the start, by reason: agents, and callers that wanted to be
 	// a link and were none.
 	Refusals map[wire.Reason]uint64 `json:"refusals,omitzero"`
-}
-
-// PeerStatus is one peer with its lanes and link. Link is "" on a stopped node.
-type PeerStatus struct {
-	Hub       string   `json:"hub"`
-	Endpoint  string   `json:"endpoint"`
-	Pins      []string `json:"pins"`
-	MayReach  []string `json:"may_reach"`
-	By        string   `json:"by"`
-	User      string   `json:"user"`
-	AddedUS   int64    `json:"added_us"`
-	Link      string   `json:"link,omitzero"`
-	LinkPath  string   `json:"link_path,omitzero"`
-	LinkSince int64    `json:"link_since_us,omitzero"`
-	// Of a link that is down: why, what was seen, whether the peer said so, and when it is dialled again.
-	LinkReason   string `json:"link_reason,omitzero"`
-	LinkDetail   string `json:"link_detail,omitzero"`
-	LinkRemote   bool   `json:"link_remote,omitzero"`
-	LinkAttempts int    `json:"link_attempts,omitzero"` // failed since a link last held
-	LinkNextUS   int64  `json:"link_next_us,omitzero"`  // 0: none is due
-	OutHead      uint64 `json:"out_head"`               // records accepted here for that hub
-	OutAcked     uint64 `json:"out_acked"`              // of these, settled there: admitted or refused
-	OutRefused   uint64 `json:"out_refused"`            // of these, refused there
-	In           uint64 `json:"in"`                     // records of that hub held here
 }
 
 // JournalUse is what the journal cost so far.
@@ -70,17 +51,6 @@ type JournalUse struct {
 	DiskBytes    uint64 `json:"disk_bytes"` // length of all files in its folder, the log that is being written included
 	// Verified is how far the running node's own reading of its journal is; nil on a stopped node.
 	Verified *journal.PatrolState `json:"verified,omitzero"`
-}
-
-// Peer is an approval to add.
-type Peer struct {
-	Hub      string   `json:"hub"`
-	Endpoint string   `json:"endpoint"`
-	Pins     []string `json:"pins"`
-	MayReach []string `json:"may_reach"`
-	By       string   `json:"by"`
-	// Replace changes a peer that is approved already: all of endpoint, pins and patterns are given anew.
-	Replace bool `json:"replace,omitzero"`
 }
 
 // TokenRequest asks for an agent token.

@@ -81,9 +81,39 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return ask[Status](ctx, c, http.MethodGet, pathStatus, nil)
 }
 
-// AddPeer approves a peer.
-func (c *Client) AddPeer(ctx context.Context, p Peer) (PeerStatus, error) {
-	return ask[PeerStatus](ctx, c, http.MethodPost, pathPeers, p)
+// Peers asks which hubs were approved, revoked and rejected.
+func (c *Client) Peers(ctx context.Context) (Known, error) {
+	return ask[Known](ctx, c, http.MethodGet, pathPeers, nil)
+}
+
+// Invite makes an invitation; the answer is the only place that ever shows its token.
+func (c *Client) Invite(ctx context.Context, r InviteRequest) (Invite, error) {
+	return ask[Invite](ctx, c, http.MethodPost, pathInvite, r)
+}
+
+// Join takes another hub's invitation.
+func (c *Client) Join(ctx context.Context, r JoinRequest) (Pending, error) {
+	return ask[Pending](ctx, c, http.MethodPost, pathJoin, r)
+}
+
+// Pending lists the hubs that wait for a decision.
+func (c *Client) Pending(ctx context.Context) (PendingList, error) {
+	return ask[PendingList](ctx, c, http.MethodGet, pathPending, nil)
+}
+
+// Approve makes a hub a peer.
+func (c *Client) Approve(ctx context.Context, a Approval) (Approved, error) {
+	return ask[Approved](ctx, c, http.MethodPost, pathApprove, a)
+}
+
+// Reject turns a pending key away; the answer is what was turned away.
+func (c *Client) Reject(ctx context.Context, r Rejection) (Pending, error) {
+	return ask[Pending](ctx, c, http.MethodPost, pathReject, r)
+}
+
+// Revoke ends the approval of a hub.
+func (c *Client) Revoke(ctx context.Context, r Revocation) (RevokedPeer, error) {
+	return ask[RevokedPeer](ctx, c, http.MethodPost, pathRevoke, r)
 }
 
 // CreateToken makes an agent token; the answer is the only place that ever shows it.

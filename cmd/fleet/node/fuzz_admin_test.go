@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fleetrelay/federation"
 	"fleetrelay/hub/wire"
 )
 
@@ -18,7 +19,11 @@ var operations = []struct {
 	path    string
 	members []string
 }{
-	{pathPeers, []string{"hub", "endpoint", "pins", "may_reach", "by", "replace"}},
+	{pathInvite, []string{"endpoints", "expires_s", "by"}},
+	{pathJoin, []string{"token"}},
+	{pathApprove, []string{"key", "hub", "endpoints", "may_reach", "by", "replace", "dry_run"}},
+	{pathReject, []string{"key", "by", "dry_run"}},
+	{pathRevoke, []string{"hub", "by", "why"}},
 	{pathTokens, []string{"seat"}},
 	{pathSend, []string{"as", "to", "text", "client_msg_id", "receipt"}},
 	{pathPurge, []string{"seq", "why"}},
@@ -61,11 +66,19 @@ func adminFault(which uint8, body []byte, h http.Handler) string {
 
 func adminSeeds() [][]byte {
 	pin := "sha256:" + strings.Repeat("ab", 32)
+	token := federation.Invitation{
+		Hub: "near.example", Pin: federation.Pin{1}, Endpoints: []string{"near.example:8877"}, Secret: [federation.InviteBytes]byte{1}, ExpiresUS: 1 << 60,
+	}.Token()
 	var seeds [][]byte
 	for _, s := range []string{
-		`{"hub":"far.example","endpoint":"far.example:8877","pins":["` + pin + `"],"may_reach":["p/*"],"by":"Ann"}`,
-		`{"hub":"far.example","endpoint":"10.0.0.1:8877","pins":["` + pin + `"],"may_reach":["p/*","q"],"by":"Ann","replace":true}`,
-		`{"hub":"hub.example","endpoint":"x:0","pins":[""],"may_reach":[],"by":" "}`,
+		`{"key":"` + pin + `","hub":"far.example","endpoints":["far.example:8877"],"may_reach":["p/*"],"by":"Ann"}`,
+		`{"key":"` + pin + `","endpoints":["10.0.0.1:8877"],"may_reach":["p/*","q"],"by":"Ann","replace":true}`,
+		`{"key":"` + pin + `","hub":"far.example","may_reach":["\u0000"],"by":"\u0000","dry_run":true}`,
+		`{"key":"0000-0000-0000-0000","may_reach":["p/*"],"by":"Ann"}`, `{"key":"","hub":"hub.example","endpoints":["x:0"],"may_reach":[],"by":" "}`,
+		`{"key":"` + pin + `","by":"Ann"}`, `{"key":"` + pin + `","by":"Ann","dry_run":true}`, `{"key":"sha256:","by":""}`,
+		`{"hub":"far.example","by":"Ann","why":"asked"}`, `{"hub":"","by":"","why":"\u0000"}`,
+		`{"endpoints":["h.example:1"],"expires_s":60,"by":"Ann"}`, `{"endpoints":[],"expires_s":-1}`, `{"expires_s":9223372036854775807}`,
+		`{"endpoints":["h\u0000:1"],"by":"\u0000"}`, `{"token":"` + token + `"}`, `{"token":"fleet1.x"}`, `{"token":""}`,
 		`{"seat":"p/a"}`, `{"seat":"a\u0000b"}`, `{"seat":""}`, `{"seat":"p/a","colour":1}`, `{"seat":7}`,
 		`{"as":"p/a","to":"p/b","text":"hello","client_msg_id":"m-1","receipt":true}`, `{"as":"p/a","to":"p/b@far.example","text":""}`,
 		`{"as":"p/a","to":"a\u0000b,\u0001,p/*","text":"\u0000"}`, `{"as":"p/a","to":"all","text":"x","client_msg_id":"\u0000"}`,

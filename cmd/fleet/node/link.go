@@ -11,6 +11,16 @@ import (
 // LinkUp says that records flow.
 func (p PeerStatus) LinkUp() bool { return relay.State(p.Link) == relay.Up }
 
+// WaitsThere says that this side is done and the other has not approved this hub, or not by its key.
+func (p PeerStatus) WaitsThere() bool {
+	switch reason := wire.Reason(p.LinkReason); reason {
+	case wire.ReasonCertificateRefused, wire.ReasonPeerPending:
+		return true
+	default:
+		return p.LinkRemote && reason == wire.ReasonUnknownPeer
+	}
+}
+
 // LinkMeaning says what the state of the link means, "" where the word says it.
 func (p PeerStatus) LinkMeaning() string {
 	next := ""
@@ -35,13 +45,13 @@ func (p PeerStatus) LinkMeaning() string {
 func (p PeerStatus) LinkWhy() (why string, next Next) {
 	reason := wire.Reason(p.LinkReason)
 	switch {
-	case reason == wire.ReasonCertificateRefused, reason == wire.ReasonUnknownPeer && p.LinkRemote:
-		return p.Hub + " has not added this hub yet, or with another pin",
-			Advice("have its administrator add this hub with the pin that fleet status shows here; the link then comes up by itself")
+	case p.WaitsThere():
+		return p.Hub + " has not approved this hub yet, or with another key",
+			Advice("have its administrator approve the code " + p.Code + " that is shown here; the link then comes up by itself")
 	case reason == wire.ReasonPinMismatch && p.LinkRemote:
-		return p.Hub + " has added this hub with another pin", Advice("have its administrator compare the pin with the one that fleet status shows here")
+		return p.Hub + " has approved this hub with another key", Advice("have its administrator compare the pin with the one that fleet status shows here")
 	case reason == wire.ReasonLinkLost && p.LinkAttempts > 0:
-		return "no connection to " + p.Endpoint, Advice("check the endpoint, its UDP port and the network between, if this lasts; it is dialled again by itself")
+		return "no connection to " + strings.Join(p.Endpoints, ", "), Advice("check the endpoint, its UDP port and the network between, if this lasts; it is dialled again by itself")
 	}
 	info, _ := wire.Explain(reason)
 	return strings.TrimSuffix(info.Meaning, "."), Advice(info.Next)

@@ -48,6 +48,7 @@ type Node struct {
 	fatal    chan error            // first failure of the journal; capacity 1
 	broken   atomic.Pointer[error] // the same, for whoever asks meanwhile
 
+	codes    codes
 	watchers atomic.Int64
 	serving  atomic.Pointer[serving] // nil unless Serve runs; see serve.go
 }

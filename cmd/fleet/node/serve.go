@@ -38,7 +38,10 @@ func (n *Node) Serve(ctx context.Context, ready func(Status)) error {
 	if err != nil {
 		return joinClose(err, n.Close())
 	}
-	s.relay = relay.New(relay.Options{Core: n.hub, Identity: n.identity, Socket: s.links, Log: n.log, Now: n.o.Now, Knocked: n.hub.Knock})
+	s.relay = relay.New(relay.Options{
+		Core: n.hub, Identity: n.identity, Socket: s.links, Log: n.log, Now: n.o.Now,
+		Knocked: n.hub.Knock, Joined: n.hub.Joined, Endpoints: func() []string { return n.announced().Endpoints },
+	})
 	n.hub.SetForwarder(s.relay)
 	s.patrol = journal.NewPatrol(n.store, n.o.Now)
 	n.serving.Store(s)

@@ -1,0 +1,292 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"fleetrelay/certs"
+	"fleetrelay/federation"
+	"fleetrelay/hub"
+	"fleetrelay/hub/wire"
+)
+
+// invite makes an invitation that names where this node is reached.
+func (n *Node) invite(ctx context.Context, in InviteRequest) (Invite, error) {
+	at := n.announced()
+	if len(in.Endpoints) > 0 {
+		at = Announced{Endpoints: in.Endpoints}
+	}
+	if err := checkAnnounce(at.Endpoints); err != nil {
+		return Invite{}, &Refusal{Reason: wire.ReasonInvalidAddress, Text: err.Error(), Next: Command("peer", "invite", "--help")}
+	}
+	if in.ExpiresS < 0 || in.ExpiresS > math.MaxInt64/int64(time.Second) {
+		in.ExpiresS = math.MaxInt64 / int64(time.Second) // refused below, with the bound
+	}
+	inv, id, err := n.hub.Invite(ctx, hub.InviteRequest{
+		By: in.By, User: userOf(ctx), Endpoints: at.Endpoints, Pin: federation.Pin(n.identity.Pin()), TTL: time.Duration(in.ExpiresS) * time.Second,
+	})
+	if err != nil {
+		return Invite{}, err
+	}
+	return Invite{
+		ID: id, Token: inv.Token(), Hub: string(inv.Hub), Pin: certs.Pin(inv.Pin).String(), Endpoints: inv.Endpoints,
+		Warning: at.Warning, ExpiresUS: inv.ExpiresUS,
+	}, nil
+}
+
+// join takes an invitation; the relay then calls the hub that made it.
+func (n *Node) join(ctx context.Context, in JoinRequest) (Pending, error) {
+	inv, err := federation.ParseToken(in.Token)
+	if err != nil {
+		return Pending{}, err
+	}
+	if inv.Hub == wire.HubID(n.cfg.Hub) {
+		return Pending{}, &Refusal{Reason: wire.ReasonOwnHubID, Text: "the invitation is this hub's own", Next: Advice("give it to the other hub's administrator, who joins there")}
+	}
+	row, err := n.hub.Join(ctx, inv, userOf(ctx))
+	if err != nil {
+		return Pending{}, err
+	}
+	return n.pendingRow(row), nil
+}
+
+func (n *Node) pending(context.Context, Empty) (PendingList, error) {
+	out := PendingList{Pending: []Pending{}}
+	for _, row := range n.hub.Pending() {
+		out.Pending = append(out.Pending, n.pendingRow(row))
+	}
+	return out, nil
+}
+
+func (n *Node) pendingRow(p federation.Pending) Pending {
+	row := Pending{
+		Hub: string(p.Hub), Code: n.code(p.Hub, p.Pin), Pin: certs.Pin(p.Pin).String(), Endpoints: append([]string{}, p.Endpoints...),
+		Host: p.Host, Joined: p.Joined, Invited: p.Invited, InviteID: p.InviteID, Times: p.Times, FirstUS: p.FirstUS, LastUS: p.LastUS,
+		ExpiresUS: p.ExpiresUS,
+	}
+	if s := n.serving.Load(); s != nil && p.Joined {
+		for _, k := range s.relay.Knocks() {
+			if k.Pin == p.Pin {
+				row.Accepted, row.CallReason, row.CallDetail = k.Accepted, string(k.Reason), plainDetail(k.Reason, k.Detail)
+				row.Calls, row.CallNextUS = k.Attempts, k.NextUS
+			}
+		}
+	}
+	return row
+}
+
+// keyOf finds the key that a fingerprint or a code means. A code is looked for among those who wait and those who were
+// decided about; it was compared by whoever gives it.
+func (n *Node) keyOf(text string) (federation.Pin, error) {
+	if pin, err := certs.ParsePin(text); err == nil {
+		return federation.Pin(pin), nil
+	}
+	code, ok := federation.ParseCode(text)
+	if !ok {
+		return federation.Pin{}, &Refusal{
+			Reason: wire.ReasonInvalidPin, Text: fmt.Sprintf("%q is neither a fingerprint, sha256: and 64 hexadecimal digits, nor a code of 16 letters and digits", text),
+			Next: Command("peer", "pending"),
+		}
+	}
+	for _, p := range n.hub.Pending() {
+		if n.code(p.Hub, p.Pin) == code {
+			return p.Pin, nil
+		}
+	}
+	trust := n.hub.Trust()
+	decided := trust.Peers()
+	for _, r := range trust.Revoked() {
+		decided = append(decided, r.Peer)
+	}
+	for _, p := range decided {
+		if n.code(p.Hub, p.Pins...) == code {
+			return p.Pins[0], nil
+		}
+	}
+	return federation.Pin{}, &Refusal{
+		Reason: wire.ReasonNoSuchPending, Text: "no hub that waits here has the code " + code + ": it has not called yet, the code was misread, or what it is shown is not this hub's key",
+		Next: Command("peer", "pending"),
+	}
+}
+
+// approve makes a hub a peer and says what that opens.
+func (n *Node) approve(ctx context.Context, in Approval) (Approved, error) {
+	a, err := n.approval(ctx, in)
+	if err != nil {
+		return Approved{}, err
+	}
+	before := n.approvedAs(a.Peer)
+	out := Approved{}
+	if out.Before, err = n.opening(ctx, before.MayReach); err != nil {
+		return Approved{}, err
+	}
+	if out.After, err = n.opening(ctx, a.MayReach); err != nil {
+		return Approved{}, err
+	}
+	if in.DryRun {
+		out.Peer = n.peer(a.Peer)
+		return out, nil
+	}
+	p, err := n.hub.Approve(ctx, a)
+	if err != nil {
+		return Approved{}, n.taken(err, in, a)
+	}
+	out.Peer = n.peer(p)
+	return out, nil
+}
+
+// approval understands a request to approve, and fills in what a pending row or an earlier approval says.
+func (n *Node) approval(ctx context.Context, in Approval) (hub.Approval, error) {
+	pin, err := n.keyOf(in.Key)
+	if err != nil {
+		return hub.Approval{}, err
+	}
+	bad := func(reason wire.Reason, text string, args ...any) error {
+		return &Refusal{Reason: reason, Text: fmt.Sprintf(text, args...), Next: Command("peer", "approve", "--help")}
+	}
+	if strings.TrimSpace(in.By) == "" {
+		return hub.Approval{}, bad(wire.ReasonWrongUsage, "nobody approves: --by NAME says who compared the code or the fingerprint")
+	}
+	p := federation.Peer{Hub: wire.HubID(in.Hub), Endpoints: in.Endpoints, Pins: []federation.Pin{pin}, By: in.By, User: userOf(ctx)}
+	if _, err := wire.ParseHubID(in.Hub); err != nil && in.Hub != "" {
+		return hub.Approval{}, bad(wire.ReasonInvalidHubID, "%q is no hub id", in.Hub)
+	}
+	if err := checkAnnounce(in.Endpoints); err != nil {
+		return hub.Approval{}, bad(wire.ReasonInvalidAddress, "the endpoint: %v", err)
+	}
+	for _, text := range in.MayReach {
+		pattern, err := wire.ParsePattern(text)
+		if err != nil {
+			return hub.Approval{}, bad(wire.ReasonInvalidPattern, "%q is no pattern: PROJECT/SEAT or NAME, where * and ? stay within one part", text)
+		}
+		p.MayReach = append(p.MayReach, pattern)
+	}
+	n.complete(&p)
+	return hub.Approval{Peer: p, Replace: in.Replace}, n.notSelf(pin, p.Endpoints)
+}
+
+// complete fills in hub id and endpoints where they were not given, so that they can be shown. The hub fills in the same.
+func (n *Node) complete(p *federation.Peer) {
+	for _, row := range n.hub.Pending() {
+		if row.Pin != p.Pins[0] {
+			continue
+		}
+		if p.Hub == "" {
+			p.Hub = row.Hub
+		}
+		if len(p.Endpoints) == 0 && row.Hub == p.Hub {
+			p.Endpoints = row.Endpoints
+		}
+	}
+	before := n.approvedAs(*p)
+	if p.Hub == "" {
+		p.Hub = before.Hub
+	}
+	if len(p.Endpoints) == 0 {
+		p.Endpoints = before.Endpoints
+	}
+}
+
+// approvedAs is the peer that has this hub id or key already, the zero Peer if there is none.
+func (n *Node) approvedAs(p federation.Peer) federation.Peer {
+	trust := n.hub.Trust()
+	if p.Hub == "" {
+		owner, _ := trust.HubOf(p.Pins[0])
+		p.Hub = wire.HubID(owner)
+	}
+	before, _ := trust.Peer(p.Hub)
+	return before
+}
+
+// opening is what patterns open here now: the names that are online, and the seats that have a token.
+func (n *Node) opening(ctx context.Context, patterns []wire.Pattern) (Opening, error) {
+	out := Opening{Patterns: []string{}, Seats: []string{}}
+	s, err := n.hub.Status(ctx)
+	if err != nil {
+		return out, err
+	}
+	tokens, err := n.hub.Tokens(ctx)
+	if err != nil {
+		return out, err
+	}
+	seats := slices.Clone(s.Online)
+	for _, t := range tokens {
+		seats = append(seats, t.Seat)
+	}
+	slices.Sort(seats)
+	for _, p := range patterns {
+		out.Patterns = append(out.Patterns, p.String())
+	}
+	for _, seat := range slices.Compact(seats) {
+		if slices.ContainsFunc(patterns, func(p wire.Pattern) bool { return p.Matches(seat) }) {
+			out.Seats = append(out.Seats, seat)
+		}
+	}
+	return out, nil
+}
+
+// taken gives hub_id_taken and pin_taken the next step that fits: a peer of that very id is changed by the same command
+// with --replace; an id that only looks like a peer's is not, as it is another id.
+func (n *Node) taken(err error, in Approval, a hub.Approval) error {
+	r := Explain(err)
+	if r.Reason != wire.ReasonHubIDTaken && r.Reason != wire.ReasonPinTaken {
+		return err
+	}
+	changed := *r
+	if _, ok := n.hub.Trust().Peer(a.Hub); ok {
+		changed.Next = Command(in.replacing()...)
+	} else if r.Reason == wire.ReasonHubIDTaken {
+		changed.Next = Advice("ask that hub for an id that looks different, or reject its key")
+	}
+	return &changed
+}
+
+// replacing is the command line that changes this peer.
+func (a Approval) replacing() []string {
+	words := []string{"peer", "approve", "--replace", a.Key}
+	if a.Hub != "" {
+		words = append(words, "--hub", a.Hub)
+	}
+	for _, e := range a.Endpoints {
+		words = append(words, "--endpoint", e)
+	}
+	for _, pattern := range a.MayReach {
+		words = append(words, "--may-reach", pattern)
+	}
+	return append(words, "--by", a.By)
+}
+
+// reject turns a pending key away.
+func (n *Node) reject(ctx context.Context, in Rejection) (Pending, error) {
+	pin, err := n.keyOf(in.Key)
+	if err != nil {
+		return Pending{}, err
+	}
+	row := Pending{Pin: certs.Pin(pin).String(), Endpoints: []string{}}
+	for _, p := range n.hub.Pending() {
+		if p.Pin == pin {
+			row = n.pendingRow(p)
+		}
+	}
+	if in.DryRun {
+		return row, nil
+	}
+	return row, n.hub.Reject(ctx, pin, in.By, userOf(ctx))
+}
+
+// revoke ends an approval.
+func (n *Node) revoke(ctx context.Context, in Revocation) (RevokedPeer, error) {
+	if err := n.hub.Revoke(ctx, wire.HubID(in.Hub), in.By, userOf(ctx), in.Why); err != nil {
+		return RevokedPeer{}, err
+	}
+	for _, r := range n.revoked() {
+		if r.Hub == in.Hub {
+			return r, nil
+		}
+	}
+	return RevokedPeer{}, NoPeer(in.Hub) // approved again meanwhile
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"fleetrelay/cmd/fleet/node"
+	"fleetrelay/hub/wire"
+)
+
+func (a *app) peerPendingCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "pending",
+		Short: "Hubs that wait for a decision here, and their codes",
+		Long: `Hubs that wait for a decision here: those whose invitation was taken, those that called with an invitation of this hub,
+and strangers that called with none, who are forgotten an hour after their last call. Nothing they say is heard until
+one is approved. A hub id is what a caller says of itself; the code and the key are what counts.`,
+		Example: `  fleet peer pending`,
+		Args:    nothing,
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+			return a.connect(ctx, func(c *node.Client) error {
+				list, err := c.Pending(ctx)
+				if err != nil {
+					return err
+				}
+				if err := a.print(list, func(w io.Writer) error { return writePending(w, list.Pending) }); err != nil || len(list.Pending) == 0 {
+					return err
+				}
+				a.lead(cmd, node.Command("peer", "approve", "CODE", "--by", "NAME", "--may-reach", "PATTERN"))
+				return nil
+			})
+		}),
+	}
+	a.jsonFlag(cmd)
+	return cmd
+}
+
+func writePending(w io.Writer, list []node.Pending) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(w, "nobody waits")
+		return err
+	}
+	rows := [][]string{{"CODE", "HUB", "WHO", "STATE", "FROM", "UNTIL", "FINGERPRINT"}}
+	for _, p := range list {
+		rows = append(rows, []string{
+			cmp.Or(p.Code, "-"), cmp.Or(p.Hub, "-"), p.Who(), waitState(p), cmp.Or(p.Host, "-"), clock(p.ExpiresUS), p.Pin,
+		})
+	}
+	return writeColumns(w, rows)
+}
+
+// waitState says what a pending hub did so far, or how far the calls at it have come.
+func waitState(p node.Pending) string {
+	switch {
+	case p.Accepted:
+		return "has approved us"
+	case wire.Reason(p.CallReason) == wire.ReasonPeerPending:
+		return fmt.Sprintf("called %d times, waits there too", p.Calls)
+	case p.CallReason != "":
+		return fmt.Sprintf("called %d times: %s", p.Calls, p.CallReason)
+	case p.LastUS != 0:
+		return fmt.Sprintf("called us %d times, last %s ago", p.Times, age(p.LastUS))
+	}
+	return "not called yet"
+}
