@@ -68,11 +68,51 @@ func writePeer(w io.Writer, p node.PeerStatus) error {
 		}
 		t.row("next", next.String())
 	}
+	if p.RTTUS > 0 {
+		t.row("round trip", shortTime(p.RTTUS)+", "+clockText(p.ClockOffsetUS))
+	}
+	writeProfile(&t, p)
 	t.row("to send", fmt.Sprintf("%d (%d accepted, %d held there, %d refused there)",
 		p.OutHead-p.OutAcked, p.OutHead, p.OutAcked-p.OutRefused, p.OutRefused))
 	t.row("received", fmt.Sprintf("%d", p.In))
 	return t.err
 }
+
+// writeProfile is what the link admits, and why a member is lower than one side offers.
+func writeProfile(t *table, p node.PeerStatus) {
+	if p.Profile == nil {
+		return
+	}
+	number := "not agreed on"
+	if p.Profile.Number > 0 {
+		number = fmt.Sprintf("number %d", p.Profile.Number)
+	}
+	t.row("profile", fmt.Sprintf("relay version %d, %s, digest %.16s", p.Profile.RelayVersion, number, p.Profile.Digest))
+	for _, m := range p.Profile.Members {
+		text := m.Name + " " + m.Value
+		if m.Lower != "" {
+			text += fmt.Sprintf(": lower %s (ours %s, theirs %s)", map[string]string{"ours": "here", "theirs": "there"}[m.Lower], m.Ours, m.Theirs)
+		}
+		t.row("", text)
+	}
+	if len(p.Profile.Unknown) > 0 {
+		t.row("", "offered there and unknown here: "+strings.Join(p.Profile.Unknown, ", "))
+	}
+	if p.HeldSeq > 0 {
+		t.row("", fmt.Sprintf("record %d of the lane does not fit and waits", p.HeldSeq))
+	}
+}
+
+// clockText says how far a peer's clock is from ours.
+func clockText(us int64) string {
+	if us < 0 {
+		return "its clock is " + shortTime(-us) + " behind"
+	}
+	return "its clock is " + shortTime(us) + " ahead"
+}
+
+// shortTime is a time of so many microseconds in milliseconds.
+func shortTime(us int64) string { return fmt.Sprintf("%.1f ms", float64(us)/1000) }
 
 // writeRevoked is a peer that was: what is held for it, and how it comes back.
 func writeRevoked(w io.Writer, p node.RevokedPeer) error {

@@ -83,8 +83,8 @@ func writeStatus(w io.Writer, s node.Status) error {
 	for _, p := range s.Revoked {
 		t.row("revoked", fmt.Sprintf("%s  held %d", p.Hub, p.OutHead-p.OutAcked))
 	}
-	if s.Pending > 0 {
-		t.row("pending", fmt.Sprintf("%d hubs wait for a decision; fleet peer pending shows them", s.Pending))
+	if n := len(s.Waiting); n > 0 {
+		t.row("pending", fmt.Sprintf("%d hubs wait for a decision; fleet peer pending shows them", n))
 	}
 	return t.err
 }

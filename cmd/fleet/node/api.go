@@ -33,11 +33,11 @@ type Status struct {
 	PrivateDirected bool         `json:"private_directed"`
 	PendingReceipts int          `json:"pending_receipts"`
 	Peers           []PeerStatus `json:"peers"`
-	// Revoked are hubs that were peers, Rejected how many keys are turned away by name, Pending how many hubs wait for a
-	// decision.
+	// Revoked are hubs that were peers, Rejected how many keys are turned away by name, Waiting the hubs that wait
+	// for a decision.
 	Revoked  []RevokedPeer `json:"revoked"`
 	Rejected int           `json:"rejected"`
-	Pending  int           `json:"pending"`
+	Waiting  []Pending     `json:"pending"`
 	Journal  JournalUse    `json:"journal"`
 	// Refusals counts what was refused, dropped or closed since the start, by reason: agents, and callers that wanted to be
 	// a link and were none.

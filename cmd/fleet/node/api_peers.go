@@ -19,10 +19,37 @@ type PeerStatus struct {
 	LinkRemote   bool   `json:"link_remote,omitzero"`
 	LinkAttempts int    `json:"link_attempts,omitzero"` // failed since a link last held
 	LinkNextUS   int64  `json:"link_next_us,omitzero"`  // 0: none is due
-	OutHead      uint64 `json:"out_head"`               // records accepted here for that hub
-	OutAcked     uint64 `json:"out_acked"`              // of these, settled there: admitted or refused
-	OutRefused   uint64 `json:"out_refused"`            // of these, refused there
-	In           uint64 `json:"in"`                     // records of that hub held here
+	// Of a link that is up: the round trip, how far the peer's clock is ahead of ours once RTTUS is known, and the first
+	// record that waits because the profile does not admit it.
+	RTTUS         int64  `json:"rtt_us,omitzero"`
+	ClockOffsetUS int64  `json:"clock_offset_us,omitzero"`
+	HeldSeq       uint64 `json:"held_lane_seq,omitzero"`
+	// Profile is what the link admits, or admitted last; nil before the first.
+	Profile *Profile `json:"profile,omitzero"`
+
+	OutHead    uint64 `json:"out_head"`    // records accepted here for that hub
+	OutAcked   uint64 `json:"out_acked"`   // of these, settled there: admitted or refused
+	OutRefused uint64 `json:"out_refused"` // of these, refused there
+	In         uint64 `json:"in"`          // records of that hub held here
+}
+
+// Profile is what two hubs agreed that their link admits.
+type Profile struct {
+	Number       uint64          `json:"number"` // of this peer's profiles, 0: not agreed on
+	RelayVersion int             `json:"relay_version"`
+	Digest       string          `json:"digest"`
+	Members      []ProfileMember `json:"members"`
+	Unknown      []string        `json:"unknown,omitzero"` // members that only the peer knows
+}
+
+// ProfileMember is one member and where its value comes from. Ours and Theirs are what each side offers, "" while there is
+// no link; Lower is the side that offers less, "ours" or "theirs", "" if neither.
+type ProfileMember struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Ours   string `json:"ours,omitzero"`
+	Theirs string `json:"theirs,omitzero"`
+	Lower  string `json:"lower,omitzero"`
 }
 
 // RevokedPeer is a hub whose approval was ended. What is queued for it is held.

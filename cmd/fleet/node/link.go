@@ -35,6 +35,8 @@ func (p PeerStatus) LinkMeaning() string {
 		return "time may mend it" + next
 	case relay.Fenced:
 		return "an administrator has to settle it, here or there; what is sent meanwhile waits" + next
+	case relay.Limited:
+		return "connected, but no message passes while the two sides differ about the profile"
 	case relay.Dialling, relay.Greeting:
 		return "a connection is being made"
 	}

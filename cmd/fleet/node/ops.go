@@ -35,7 +35,12 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	for _, p := range trust.Peers() {
 		out.Peers = append(out.Peers, n.peer(p))
 	}
-	out.Revoked, out.Rejected, out.Pending = n.revoked(), len(trust.Rejected()), len(n.hub.Pending())
+	out.Revoked, out.Rejected = n.revoked(), len(trust.Rejected())
+	waiting, err := n.pending(ctx, Empty{})
+	if err != nil {
+		return Status{}, err
+	}
+	out.Waiting = waiting.Pending
 	return out, nil
 }
 

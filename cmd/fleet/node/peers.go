@@ -25,19 +25,29 @@ func (n *Node) peer(p federation.Peer) PeerStatus {
 	for _, pattern := range p.MayReach {
 		row.MayReach = append(row.MayReach, pattern.String())
 	}
+	row.Profile = agreedProfile(n.hub.Profile(p.Hub))
 	if s := n.serving.Load(); s != nil {
 		for _, l := range s.relay.Links() {
 			if l.Peer == p.Hub {
-				row.Link, row.LinkPath, row.LinkSince = string(l.State), l.Path, l.SinceUS
-				if l.State == relay.Up {
-					continue // why an earlier link ended says nothing about this one
-				}
-				row.LinkReason, row.LinkDetail, row.LinkRemote = string(l.LastReason), plainDetail(l.LastReason, l.LastDetail), l.Remote
-				row.LinkAttempts, row.LinkNextUS = l.Attempts, l.NextUS
+				row.link(&l)
 			}
 		}
 	}
 	return row
+}
+
+// link adds what the relay knows.
+func (p *PeerStatus) link(l *relay.LinkStatus) {
+	p.Link, p.LinkPath, p.LinkSince = string(l.State), l.Path, l.SinceUS
+	p.RTTUS, p.ClockOffsetUS, p.HeldSeq = l.RTT.Microseconds(), l.ClockOffset.Microseconds(), l.Held
+	if l.Profile != nil {
+		p.Profile = liveProfile(l, p.Profile)
+	}
+	if l.State == relay.Up {
+		return // why an earlier link ended says nothing about this one
+	}
+	p.LinkReason, p.LinkDetail, p.LinkRemote = string(l.LastReason), plainDetail(l.LastReason, l.LastDetail), l.Remote
+	p.LinkAttempts, p.LinkNextUS = l.Attempts, l.NextUS
 }
 
 // plainDetail is what was seen when a link failed, without the words of the layers it came through. Those of a TLS

@@ -39,7 +39,7 @@ func (n *Node) Serve(ctx context.Context, ready func(Status)) error {
 		return joinClose(err, n.Close())
 	}
 	s.relay = relay.New(relay.Options{
-		Core: n.hub, Identity: n.identity, Socket: s.links, Log: n.log, Now: n.o.Now,
+		Core: n.hub, MaxBody: n.cfg.Limits.FrameBytes, Identity: n.identity, Socket: s.links, Log: n.log, Now: n.o.Now,
 		Knocked: n.hub.Knock, Joined: n.hub.Joined, Endpoints: func() []string { return n.announced().Endpoints },
 	})
 	n.hub.SetForwarder(s.relay)
