@@ -18,6 +18,10 @@ type Core interface {
 	// ProfileAgreed says what both sides take the link to the peer to admit. It returns when the core has it durably, at once
 	// when that is what it has.
 	ProfileAgreed(ctx context.Context, peer wire.HubID, p federation.Profile) error
+	// LinkBackoff takes when a peer that refused, or was refused, is called next; the zero Backoff ends that. It returns when
+	// the core has it durably, at once when that is what it has. Backoff is what it took last, also before a restart.
+	LinkBackoff(ctx context.Context, peer wire.HubID, b hub.Backoff) error
+	Backoff(peer wire.HubID) hub.Backoff
 	// LaneIn is what this hub holds of the peer's lane.
 	LaneIn(peer wire.HubID) hub.Cursor
 	// LaneRefused lists, ascending, the refused records of the peer's lane above after and up to LaneIn. A refusal whose

@@ -40,4 +40,10 @@
 // acknowledged, or of another epoch means that one of the journals went back in time (rewound); the same number with
 // another hash means that two nodes write one lane (cloned). Such a link is refused, shown with its reason and tried
 // again only slowly, until an operator has settled it.
+//
+// # Calling again
+//
+// A peer that does not answer is called every 700 ms for ever, so that an outage of any length costs no more than a second
+// after its end. One that refuses, or is refused, is called after 1, 2, 4 … 300 s; the core journals each wait before it
+// begins, and a restart takes it up. Links and attempts that were only lost come back after 100 ms, doubling to 5 s.
 package relay

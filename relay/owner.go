@@ -12,6 +12,7 @@ import (
 
 	"fleetrelay/certs"
 	"fleetrelay/federation"
+	"fleetrelay/hub"
 	"fleetrelay/hub/wire"
 	"fleetrelay/relay/frame"
 	"fleetrelay/relay/transport"
@@ -43,6 +44,7 @@ type owner struct {
 	results  chan dialResult
 	ends     chan ended
 	timer    *time.Timer
+	due      time.Time // when the timer fires for a call, zero while it does not
 	schedule *schedule
 	lastLink uint64 // number of our last hello
 	ups      *rate.Limiter
@@ -58,7 +60,8 @@ type owner struct {
 type attempt struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	conn   Conn // once connected
+	missed atomic.Int64 // calls that nobody answered
+	conn   Conn         // once connected
 	ours   frame.Hello
 }
 
@@ -90,9 +93,7 @@ func (o *owner) run() {
 	}
 	o.timer = time.NewTimer(0)
 	defer o.timer.Stop()
-	if o.yields() && !o.eager {
-		o.dialAfter(yieldTime)
-	}
+	o.begin()
 	for {
 		select {
 		case <-o.ctx.Done():
@@ -106,10 +107,47 @@ func (o *owner) run() {
 		case e := <-o.ends:
 			o.onEnd(e)
 		case <-o.timer.C:
-			o.dial()
+			o.onTimer()
 		case <-o.news:
 			o.onNews()
 		}
+	}
+}
+
+// begin takes up the schedule where it was when the process ended: a peer that refused is not called sooner for a restart.
+func (o *owner) begin() {
+	b := o.relay.core.Backoff(o.peer)
+	switch {
+	case o.eager: // an operator has just decided
+	case b.Attempts > 0:
+		o.schedule.refused = int(min(b.Attempts, 1<<20))
+		o.mu.Lock()
+		o.status.LastReason = b.Reason
+		o.mu.Unlock()
+		wait := time.UnixMicro(b.NextUS).Sub(o.relay.opt.Now())
+		o.dialAfter(min(max(wait, 0), longRefusedWait)) // whatever became of the clock
+		o.rest(b.Reason)
+	case o.yields():
+		o.dialAfter(yieldTime)
+	}
+}
+
+// onTimer is when a call is due, or when a link has lived long enough to be settled.
+func (o *owner) onTimer() {
+	o.due = time.Time{}
+	if o.link == nil {
+		o.dial()
+		return
+	}
+	o.schedule.reset()
+	o.keep(hub.Backoff{})
+}
+
+// keep journals when the peer is called next. A core that cannot is about to end the process, or the peer is no longer
+// approved; either way this owner ends, and until then it keeps to the schedule without.
+func (o *owner) keep(b hub.Backoff) {
+	if err := o.relay.core.LinkBackoff(o.ctx, o.peer, b); err != nil && o.ctx.Err() == nil {
+		o.relay.opt.Log.Warn("when a peer is called next could not be journalled", "peer", o.peer, "error", err)
 	}
 }
 
@@ -126,8 +164,9 @@ func (o *owner) dial() {
 	o.attempt = a
 	o.enter(Dialling)
 	to := transport.Target{Endpoints: o.conf.Endpoints, Hub: o.peer, Call: o.relay.call(o.conf.Invite)}
+	dial := func(ctx context.Context) (Conn, error) { return o.relay.transport.Dial(ctx, to) }
 	o.relay.running.Go(func() {
-		conn, err := o.relay.transport.Dial(a.ctx, to)
+		conn, err := probe(a.ctx, dial, func(err error) { o.missed(a, err) })
 		o.bring(dialResult{attempt: a, conn: conn, err: err})
 	})
 }
@@ -174,7 +213,7 @@ func (o *owner) refused(res dialResult) {
 	default:
 		o.relay.running.Go(func() { sayGoodbye(res.conn, e.reason) })
 	}
-	o.failed(e)
+	o.failed(e, true)
 }
 
 // dialReason is the word for a failed attempt. A certificate that names this hub means that the endpoint leads back here,
@@ -262,14 +301,15 @@ func (o *owner) wanted(theirs *frame.Hello) bool {
 func (o *owner) admit(s *session, ours frame.Hello) {
 	if why := o.fence(s, &ours); why != nil {
 		o.relay.running.Go(func() { sayGoodbye(s.conn, why.reason) })
-		o.failed(ended{reason: why.reason, detail: why.detail})
+		o.failed(ended{reason: why.reason, detail: why.detail}, s.dialled)
 		return
 	}
 	o.head.Store(max(o.head.Load(), o.relay.core.LaneOut(o.peer).Head))
 	l := newLink(o, s, ours)
 	o.link = l
 	o.live.Store(l)
-	o.timer.Stop()
+	o.timer.Reset(settledAfter)
+	o.due = time.Time{}
 	o.enter(Up)
 	o.noteUp(l)
 	o.relay.running.Go(func() {
@@ -311,9 +351,7 @@ func (o *owner) endLink(why *refusal) {
 func (o *owner) forget(l *link) {
 	o.live.Store(nil)
 	o.link = nil
-	if o.relay.opt.Now().Sub(l.since) >= settledAfter {
-		o.schedule.reset()
-	}
+	o.timer.Stop()
 }
 
 // onEnd takes the end of a link that nobody asked for.
@@ -322,18 +360,44 @@ func (o *owner) onEnd(e ended) {
 		return
 	}
 	o.forget(e.link)
-	o.failed(e)
+	o.failed(e, e.link.dialled)
 }
 
-// failed notes why there is no link and sets the next attempt.
-func (o *owner) failed(e ended) {
+// failed notes why there is no link and sets the next attempt. What the peer's calls come to does not put it off: a peer
+// that calls and fails again and again would else keep us from calling, and write our journal.
+func (o *owner) failed(e ended, ours bool) {
 	o.note(e)
-	state := Waiting
-	if needsOperator(e.reason) {
-		state = Fenced
+	now := o.relay.opt.Now()
+	switch kept := o.relay.core.Backoff(o.peer); {
+	case !ours && !o.due.IsZero():
+	case !ours && isRefusal(e.reason) && kept.NextUS > now.UnixMicro():
+		o.dialAfter(min(time.UnixMicro(kept.NextUS).Sub(now), longRefusedWait))
+	default:
+		o.reschedule(e, now)
 	}
-	o.dialAfter(o.schedule.after(e.reason, e.remote, o.yields()))
-	o.enter(state)
+	o.rest(e.reason)
+}
+
+// reschedule sets the next attempt by the schedule; after a refusal it is journalled first.
+func (o *owner) reschedule(e ended, now time.Time) {
+	wait := o.schedule.after(e.reason, e.remote, o.yields())
+	if len(o.conf.Invite) > 0 {
+		wait = min(wait, lastKnock) // the other side may have yet to approve, and no way to tell
+	}
+	if isRefusal(e.reason) && len(o.conf.Endpoints) > 0 {
+		o.keep(hub.Backoff{Attempts: uint64(o.schedule.refused), Reason: e.reason, NextUS: now.Add(wait).UnixMicro()})
+		wait = max(0, wait-o.relay.opt.Now().Sub(now)) // the journal's time is not added
+	}
+	o.dialAfter(wait)
+}
+
+// rest shows that nothing happens until the next attempt.
+func (o *owner) rest(reason wire.Reason) {
+	if needsOperator(reason) {
+		o.enter(Fenced)
+		return
+	}
+	o.enter(Waiting)
 }
 
 func (o *owner) dialAfter(wait time.Duration) {
@@ -341,9 +405,10 @@ func (o *owner) dialAfter(wait time.Duration) {
 		return // the peer dials
 	}
 	o.timer.Reset(wait)
+	o.due = o.relay.opt.Now().Add(wait)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.status.NextUS = o.relay.opt.Now().Add(wait).UnixMicro()
+	o.status.NextUS = o.due.UnixMicro()
 }
 
 // onNews takes a changed trust: the link ends if its key is no longer approved, and a peer that waits is tried at once
@@ -364,6 +429,8 @@ func (o *owner) onNews() {
 	if changed || o.stateNow() == Fenced {
 		o.schedule.reset()
 		o.abandon()
+		o.timer.Stop()
+		o.due = time.Time{}
 		o.dial()
 	}
 }

@@ -240,7 +240,8 @@ func (r *Relay) meet(ctx context.Context, conn Conn) {
 func (r *Relay) turnAway(conn Conn, peer wire.HubID, err error) {
 	reason := reasonOf(err, wire.ReasonLinkLost)
 	_, remote := errors.AsType[*byeError](err)
-	if o := r.owner(peer); o != nil && reason != wire.ReasonLinkLost {
+	overtaken := remote && reason == wire.ReasonLinkDuplicate // of several calls of the peer, one that it did not need
+	if o := r.owner(peer); o != nil && reason != wire.ReasonLinkLost && !overtaken {
 		o.turnedAway(reason, err)
 	}
 	if remote || reason == wire.ReasonLinkLost {

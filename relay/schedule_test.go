@@ -35,9 +35,9 @@ func TestScheduleByReason(t *testing.T) {
 		"a lost link":               {wire.ReasonLinkLost, false, false, 50 * time.Millisecond, 200 * time.Millisecond},
 		"a lost link of the larger": {wire.ReasonLinkLost, false, true, yieldTime, yieldTime},
 		"the peer stops":            {wire.ReasonHubShutdown, true, false, politeWait, politeWait},
-		"rewound":                   {wire.ReasonRewound, false, false, fencedWait * 8 / 10, fencedWait * 12 / 10},
-		"rewound, says the peer":    {wire.ReasonRewound, true, true, fencedWait * 8 / 10, fencedWait * 12 / 10},
-		"pin mismatch":              {wire.ReasonPinMismatch, false, false, fencedWait * 8 / 10, fencedWait * 12 / 10},
+		"rewound":                   {wire.ReasonRewound, false, false, firstRefusedWait * 8 / 10, firstRefusedWait * 12 / 10},
+		"rewound, says the peer":    {wire.ReasonRewound, true, true, firstRefusedWait * 8 / 10, firstRefusedWait * 12 / 10},
+		"a later word":              {"later_word", true, true, firstRefusedWait * 8 / 10, firstRefusedWait * 12 / 10},
 	} {
 		if got := newSchedule(longWait).after(c.reason, c.remote, c.yields); got < c.least || got > c.most {
 			t.Errorf("%s: %v, want %v to %v", name, got, c.least, c.most)
@@ -51,6 +51,21 @@ func TestScheduleYieldsOnce(t *testing.T) {
 	s.after(wire.ReasonLinkLost, false, true)
 	if got := s.after(wire.ReasonLinkLost, false, true); got > time.Second {
 		t.Errorf("second wait %v", got)
+	}
+}
+
+// 1, 2, 4 … 300 s, give or take a fifth, for ever.
+func TestRefusedWaits(t *testing.T) {
+	least := func(time.Duration) time.Duration { return 0 }
+	most := func(d time.Duration) time.Duration { return d - 1 }
+	for n, want := range map[int]time.Duration{1: 1, 2: 2, 3: 4, 4: 8, 8: 128, 9: 256, 10: 300, 11: 300, 63: 300, 64: 300, 1 << 20: 300} {
+		want *= time.Second
+		if got := refusedWait(n, least); got != want*4/5 {
+			t.Errorf("wait %d is at least %v", n, got)
+		}
+		if got := refusedWait(n, most); got != min(want*6/5-1, longRefusedWait) {
+			t.Errorf("wait %d is at most %v", n, got)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 //	waiting --(timer, trust changed)--> dialling --(connected)--> greeting --(hello)--> up
 //	   ^                                   |                          |                 |
 //	   +-----------------------------------+--------(failed)----------+------(ended)----+
-//	limited is up with profile_mismatch; fenced is waiting after a refusal that only an operator can settle
+//	unreachable is dialling without an answer; limited is up with profile_mismatch; fenced is waiting after a refusal that only an operator can settle
 type State string
 
 // The states.
@@ -26,6 +26,8 @@ const (
 	Up       State = "up"       // records flow
 	Limited  State = "limited"  // up for control frames only: the two sides differ about the profile
 	Fenced   State = "fenced"   // refused until an operator settles it; tried slowly
+
+	Unreachable State = "unreachable" // called every 700 ms without an answer so far
 )
 
 // LinkStatus is what an operator is shown of one peer's link.
@@ -43,7 +45,8 @@ type LinkStatus struct {
 	LastReason wire.Reason
 	LastDetail string
 	Remote     bool
-	// Attempts counts failed attempts since a link settled; NextUS is when the next one is due, 0 when none is.
+	// Attempts counts failed attempts since a link settled, of those that nobody answered the latest in a row; NextUS is
+	// when the next one is due, 0 when none is or one is under way.
 	Attempts int
 	NextUS   int64
 	// RTT is 0 while it is not known; ClockOffset, known with it, is how far the peer's clock is ahead of ours.
@@ -69,13 +72,22 @@ func (o *owner) enter(s State) {
 	defer o.mu.Unlock()
 	o.status.State = s
 	o.status.SinceUS = o.relay.opt.Now().UnixMicro()
-	o.status.Attempts = o.schedule.attempts
+	o.status.Attempts = o.attempts()
 	if s == Up {
 		o.status.Generation = o.link.generation
 	}
 	if s != Waiting && s != Fenced {
 		o.status.NextUS = 0
 	}
+}
+
+// attempts counts what did not become a link that settled.
+func (o *owner) attempts() int {
+	n := o.schedule.attempts()
+	if o.attempt != nil {
+		n += int(o.attempt.missed.Load())
+	}
+	return n
 }
 
 func (o *owner) stateNow() State {

@@ -40,6 +40,9 @@ type testLane struct {
 	refused []hub.Refusal // by the peer
 	profile federation.Profile
 	early   bool // records before a profile
+	backoff hub.Backoff
+
+	backoffs int // changes of backoff
 
 	in        hub.Cursor
 	held      []hub.InRecord // everything durable, refused or not
@@ -215,6 +218,21 @@ func (s *store) Trust() *federation.Trust {
 func (s *store) ProfileAgreed(_ context.Context, peer wire.HubID, p federation.Profile) error {
 	s.with(peer, func(l *testLane) { l.profile = p })
 	return nil
+}
+
+func (s *store) LinkBackoff(_ context.Context, peer wire.HubID, b hub.Backoff) error {
+	s.with(peer, func(l *testLane) {
+		if l.backoff != b {
+			l.backoff = b
+			l.backoffs++
+		}
+	})
+	return nil
+}
+
+func (s *store) Backoff(peer wire.HubID) (b hub.Backoff) {
+	s.with(peer, func(l *testLane) { b = l.backoff })
+	return b
 }
 
 func (s *store) LaneIn(peer wire.HubID) (c hub.Cursor) {

@@ -37,6 +37,8 @@ func (p PeerStatus) LinkMeaning() string {
 		return "an administrator has to settle it, here or there; what is sent meanwhile waits" + next
 	case relay.Limited:
 		return "connected, but no message passes while the two sides differ about the profile"
+	case relay.Unreachable:
+		return "it is called without a pause and does not answer"
 	case relay.Dialling, relay.Greeting:
 		return "a connection is being made"
 	}
