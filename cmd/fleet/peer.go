@@ -36,3 +36,12 @@ func linkWord(p node.PeerStatus) string {
 	}
 	return p.Link
 }
+
+// linkSummary is the state of the link and, if it is down, why.
+func linkSummary(p node.PeerStatus) string {
+	text := linkWord(p)
+	if why, _ := p.LinkWhy(); p.LinkReason != "" {
+		text += ": " + why
+	}
+	return text
+}

@@ -127,7 +127,7 @@ func writeApproved(w io.Writer, done node.Approved) error {
 	t.row("endpoints", endpointsText(done.Peer.Endpoints))
 	t.row("before", opened(done.Before))
 	t.row("opens", opened(done.After))
-	t.row("link", linkWord(done.Peer))
+	t.row("link", linkSummary(done.Peer))
 	return t.err
 }
 

@@ -59,11 +59,22 @@ func waitState(p node.Pending) string {
 	case p.Accepted:
 		return "has approved us"
 	case wire.Reason(p.CallReason) == wire.ReasonPeerPending:
-		return fmt.Sprintf("called %d times, waits there too", p.Calls)
+		return fmt.Sprintf("called %s, waits there too", times(uint64(p.Calls)))
 	case p.CallReason != "":
-		return fmt.Sprintf("called %d times: %s", p.Calls, p.CallReason)
+		return fmt.Sprintf("called %s: %s", times(uint64(p.Calls)), p.CallReason)
 	case p.LastUS != 0:
-		return fmt.Sprintf("called us %d times, last %s ago", p.Times, age(p.LastUS))
+		return fmt.Sprintf("called us %s, last %s ago", times(p.Times), age(p.LastUS))
 	}
 	return "not called yet"
+}
+
+// times is how often something was done.
+func times(n uint64) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return number(n) + " times"
 }

@@ -44,7 +44,7 @@ func writeQueue(w io.Writer, q node.QueueRecords) error {
 	t.row("hub", string(q.Peer))
 	t.row("waiting", fmt.Sprintf("%d of at most %d, %s of at most %s", q.Records, q.MaxRecords, bytesText(q.Bytes), bytesText(q.MaxBytes)))
 	t.row("for", waitsFor(q.Queue))
-	t.row("tried", fmt.Sprintf("%d times in vain", q.LinkAttempts))
+	t.row("tried", times(uint64(q.LinkAttempts))+" in vain")
 	if t.err != nil || len(q.Rows) == 0 {
 		return t.err
 	}

@@ -84,7 +84,7 @@ func writeStatus(w io.Writer, s node.Status) error {
 		t.row("revoked", fmt.Sprintf("%s  held %d", p.Hub, p.OutHead-p.OutAcked))
 	}
 	if n := len(s.Waiting); n > 0 {
-		t.row("pending", fmt.Sprintf("%d hubs wait for a decision; fleet peer pending shows them", n))
+		t.row("pending", fmt.Sprintf("%d waiting for a decision; fleet peer pending shows who", n))
 	}
 	return t.err
 }

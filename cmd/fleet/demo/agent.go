@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,7 +25,8 @@ type agent struct {
 	mu       sync.Mutex
 	client   *client.Client // nil while away
 	cursor   client.Cursor
-	has      map[string]bool // received, by sender and client_msg_id
+	has      map[string]bool             // received, by sender and client_msg_id
+	receipts map[string][]client.Receipt // told, by the client_msg_id of the message
 	accepted int
 }
 
@@ -33,7 +35,7 @@ func newAgent(dir string, n *cluster.Node, seat string) (*agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &agent{seat: seat, node: n, log: log, book: clientlog.Observe(log, seat, n.Hub), has: map[string]bool{}}, nil
+	return &agent{seat: seat, node: n, log: log, book: clientlog.Observe(log, seat, n.Hub), has: map[string]bool{}, receipts: map[string][]client.Receipt{}}, nil
 }
 
 // name is how other hubs speak of the agent.
@@ -67,10 +69,13 @@ func (a *agent) take(c client.Chat) {
 }
 
 func (a *agent) other(ev client.Event) {
-	if _, ok := ev.(client.Accepted); ok {
-		a.mu.Lock()
-		defer a.mu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch ev := ev.(type) {
+	case client.Accepted:
 		a.accepted++
+	case client.Receipt:
+		a.receipts[ev.ClientMsgID] = append(a.receipts[ev.ClientMsgID], ev)
 	}
 }
 
@@ -110,6 +115,17 @@ func (a *agent) received(sender, id string) error {
 		return errNotYet
 	}
 	return nil
+}
+
+// told returns the first receipt of a message that is as wanted; errNotYet while there is none.
+func (a *agent) told(id string, wanted func(client.Receipt) bool) (client.Receipt, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at := slices.IndexFunc(a.receipts[id], wanted)
+	if at < 0 {
+		return client.Receipt{}, errNotYet
+	}
+	return a.receipts[id][at], nil
 }
 
 func (a *agent) counts() (accepted, got int) {

@@ -225,7 +225,10 @@ func (r *run) say(ctx context.Context, id string, l line) error {
 		return err
 	}
 	if r.wait(ctx, "line "+id, func(context.Context) error { return to.received(sender, id) }) {
-		r.t.say("%-15s → %-15s %s (%.1f ms)", from.seat, to.seat, shorten(l.Text), float64(time.Since(begun).Microseconds())/1000)
+		took := float64(time.Since(begun).Microseconds()) / 1000
+		if rec, ok := r.receipt(ctx, from, id, delivered); ok {
+			r.t.say("%-15s → %-15s %s (%.1f ms; %s)", from.seat, to.seat, shorten(l.Text), took, receiptText(rec))
+		}
 	}
 	return nil
 }
@@ -239,7 +242,7 @@ func (r *run) away(ctx context.Context) error {
 	}
 	r.t.say("%s goes offline", to.name())
 	for i := range awayLetters {
-		m := client.Message{To: to.name(), Text: fmt.Sprintf("review request %d", i+1), ClientMsgID: fmt.Sprintf("away-%d", i)}
+		m := client.Message{To: to.name(), Text: fmt.Sprintf("review request %d", i+1), ClientMsgID: fmt.Sprintf("away-%d", i), ReceiptRequested: true}
 		if err := from.send(ctx, m); err != nil {
 			return err
 		}
@@ -247,12 +250,18 @@ func (r *run) away(ctx context.Context) error {
 	if r.wait(ctx, "its messages to cross", func(ctx context.Context) error { return peerIs(ctx, r.nodes[0], nothingWaits) }) {
 		r.t.say("%d messages for it are held durably by %s", awayLetters, to.node.Hub)
 	}
+	last := fmt.Sprintf("away-%d", awayLetters-1)
+	if rec, ok := r.receipt(ctx, from, last, waiting); ok {
+		r.t.say("receipt for %s: %s", last, receiptText(rec))
+	}
 	if err := to.join(ctx); err != nil {
 		return err
 	}
-	last := fmt.Sprintf("away-%d", awayLetters-1)
 	if r.wait(ctx, "it to catch up", func(context.Context) error { return to.received(from.name(), last) }) {
 		r.t.say("it comes back and has caught up")
+	}
+	if rec, ok := r.receipt(ctx, from, last, deferred); ok {
+		r.t.say("receipt for %s: %s", last, receiptText(rec))
 	}
 	return nil
 }

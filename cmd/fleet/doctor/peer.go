@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -133,10 +134,12 @@ func (r *Report) resolve(ctx context.Context, endpoint string) (addrs []string) 
 		})
 		return nil
 	}
-	for _, ip := range ips {
-		addrs = append(addrs, net.JoinHostPort(ip.Unmap().String(), port))
+	hosts := make([]string, len(ips))
+	for i, ip := range ips {
+		hosts[i] = ip.Unmap().String()
+		addrs = append(addrs, net.JoinHostPort(hosts[i], port))
 	}
-	r.ok("name", endpoint, "%d addresses", len(addrs))
+	r.ok("name", endpoint, "its host has the address %s", strings.Join(hosts, ", "))
 	return addrs
 }
 
