@@ -45,6 +45,9 @@ func TestRevokeAndReject(t *testing.T) {
 	if got, _ := revoked.RevokedPeer("b.example"); cmp.Diff(got, RevokedPeer{b, byAnn}, cmp.AllowUnexported(wire.Pattern{})) != "" {
 		t.Errorf("kept %v", got)
 	}
+	if got := trust.Reject(RejectedPin{Pin: pin(3)}).Rejected(); len(got) != 0 {
+		t.Errorf("an approved key was rejected: %v", got)
+	}
 	if got := revoked.With(b).Revoked(); len(got) != 0 {
 		t.Errorf("still revoked: %v", got)
 	}

@@ -168,6 +168,29 @@ func TestSlowLoserLeavesNothing(t *testing.T) {
 	})
 }
 
+// TestLateConnectionIsDropped: one that came in spite of being called off does
+// not stay.
+func TestLateConnectionIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := &slow{delay: 200 * time.Millisecond}
+		idA, idB := mint(t, "a.example"), mint(t, "b.example")
+		a, b := node(t, idA, idB, network.socket(t, 1)), node(t, idB, idA, network.socket(t, 2))
+		to := Target{Endpoints: []string{b.Addr().String()}, Hub: "b.example"}
+		conn, failure := race(t.Context(), []int{1, 2}, func(ctx context.Context, _ int) (*quicConn, *Error) {
+			return a.reach(context.WithoutCancel(ctx), to, a.opt.Trust, quicConfig(-1), nil)
+		})
+		if failure != nil {
+			t.Fatal(failure)
+		}
+		time.Sleep(time.Second) // virtual
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if len(a.live) != 1 || conn.qc.Context().Err() != nil {
+			t.Errorf("%d connections are left", len(a.live))
+		}
+	})
+}
+
 // TestKnockAtNobody gives up on its own, and at once when it is told to.
 func TestKnockAtNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -202,10 +225,18 @@ func TestKnockWithoutVerdict(t *testing.T) {
 					approved = idB
 				}
 				a, b := node(t, idA, idB, network.socket(t, 1)), node(t, idB, approved, network.socket(t, 2))
-				got, err := a.Knock(t.Context(), Target{Endpoints: []string{b.Addr().String()}, Hub: "b.example"}, idB.Pin())
-				if e, ok := errors.AsType[*Error](err); got != 0 || !ok || e.Final || e.Reason != wire.ReasonLinkLost {
-					t.Errorf("got %d, %v", got, err)
+				to := Target{Endpoints: []string{b.Addr().String()}, Hub: "b.example"}
+				for _, patience := range []time.Duration{time.Second, time.Minute} { // before the connection is given up, and after
+					ctx, cancel := context.WithTimeout(t.Context(), patience)
+					got, err := a.Knock(ctx, to, idB.Pin())
+					if e, ok := errors.AsType[*Error](err); got != 0 || !ok || e.Final || e.Reason != wire.ReasonLinkLost {
+						t.Errorf("got %d, %v", got, err)
+					}
+					cancel()
+					network.cut.Store(false)
+					time.AfterFunc(5*network.delay/2, func() { network.cut.Store(true) })
 				}
+				time.Sleep(time.Minute) // virtual: both ends forget
 			})
 		})
 	}
