@@ -27,6 +27,7 @@ func (noTables) DeleteRange(_, _ []byte) {}
 type touched struct {
 	lane    *lane
 	out     *OutRecord // what the event added to lane
+	ended   uint64     // record of lane that the event has withdrawn
 	trust   bool
 	pending bool // the hubs that wait for a decision
 }
@@ -67,6 +68,12 @@ func (st *state) apply(ev *journal.Event, rec journal.Record, w tables) (t touch
 		t.lane = st.profileAgreed(&r)
 	case journal.LinkBackoff:
 		t.lane = st.linkBackoff(&r)
+	case journal.LinkOpened:
+		t.lane = st.linkOpened(&r)
+	case journal.LinkClosed:
+		t.lane = st.linkClosed(&r)
+	case journal.RecordWithdrawn:
+		t.lane, t.ended = st.recordWithdrawn(ev, &r, w), r.LaneSeq
 	case journal.RemoteVerdict:
 		t.lane = st.remoteVerdict(ev, &r, w)
 	case journal.SnapshotTaken:
@@ -140,6 +147,9 @@ func (st *state) laneAcked(r *journal.LaneAcked, w tables) *lane {
 	l := st.lane(wire.HubID(r.Peer))
 	w.DeleteRange(journal.LaneRange(r.Peer, l.acked, r.LaneSeq-1))
 	l.acked, l.ackHash = r.LaneSeq, r.Hash
+	if l.acked >= l.marks.aged {
+		l.marks.freed, l.marks.freedFrom = 0, 0
+	}
 	switch {
 	case l.acked == l.outHead:
 		l.ackBytes = l.outBytes

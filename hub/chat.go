@@ -164,7 +164,7 @@ func (c *chatCommand) accept(v *view, d *draft, dest wire.HubID, laneSeq uint64,
 		MsgID: msgID, Sender: c.sender, Target: c.chat.Target, HasTarget: c.chat.HasTarget,
 		Principal: c.principal, ClientMsgID: c.chat.ClientMsgID, ClientTimestamp: c.chat.ClientTimestamp,
 		ReceiptRequested: c.chat.ReceiptRequested, Dest: string(dest), LaneSeq: laneSeq,
-		AwaitsRemote: c.chat.ReceiptRequested && dest != "",
+		AwaitsRemote: c.chat.ReceiptRequested && dest != "" && v.answers(dest),
 	}, c.chat.Body, c.chat.Digest)
 	if c.told != nil {
 		told := accepted{seq: seq, msgID: msgID, timeUS: v.now, dest: dest, nobody: nobody} // the view is the core's: an effect reads none of it
@@ -196,11 +196,15 @@ func (c *chatCommand) remote(v *view, d *draft, addr wire.Address) {
 	if dest != "" {
 		laneSeq = v.st.laneOf(dest).outHead + 1
 	}
-	if c.chat.ReceiptRequested {
+	answers := v.answers(addr.Hub)
+	if c.chat.ReceiptRequested && answers {
 		v.awaitRemote(d)
 	}
 	frame := c.accept(v, d, dest, laneSeq, false)
 	d.deliverOne(v, frame, nil, c.from)
+	if c.chat.ReceiptRequested && !answers {
+		d.tellSender(v, c.sender, c.from, c.unanswered(v, d, frame, addr.Hub, laneSeq))
+	}
 }
 
 // local accepts a chat for this hub's agents. In the stale case the receipt goes

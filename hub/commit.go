@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fleetrelay/hub/journal"
+	"fleetrelay/hub/wire"
 )
 
 // pending is a turn on its way through the disk.
@@ -174,11 +175,26 @@ func (e *effect) release() {
 
 func digestOf(b []byte) [32]byte { return sha256.Sum256(b) }
 
+// age has the core end what waited too long, if there is any. unread gets a token
+// when there is more.
+func (h *Hub) age(a *ager, unread chan struct{}) {
+	list, more := a.look(h.opts.Now().UnixMicro())
+	if len(list) == 0 && !more {
+		return
+	}
+	c := &withdrawCommand{list: list}
+	if more {
+		c.done = func() { signal(unread) }
+	}
+	h.in.offer(h.aging, c) // one at a time: the next second looks again
+}
+
 // clock drives the core's second.
 func (h *Hub) clock(stop <-chan struct{}) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	var again func()
+	a, unread := &ager{hub: h, past: map[wire.HubID]uint64{}}, make(chan struct{}, 1)
 	again = func() { h.in.offer(h.ticking, dueCommand{again: again}) } // one more turn, after what others have to say
 	for {
 		select {
@@ -186,6 +202,9 @@ func (h *Hub) clock(stop <-chan struct{}) {
 			return
 		case <-ticker.C:
 			h.in.offer(h.ticking, tick{again: again})
+			h.age(a, unread)
+		case <-unread:
+			h.age(a, unread)
 		}
 	}
 }

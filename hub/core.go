@@ -164,7 +164,7 @@ func (c *core) fold(t *turn, f fact) {
 	touched := c.view.st.apply(&f.event, f.record, t.batch)
 	if touched.lane != nil {
 		u := laneUpdateOf(touched.lane)
-		u.record = touched.out
+		u.record, u.ended = touched.out, touched.ended
 		t.lanes = append(t.lanes, u)
 	}
 	if touched.trust {

@@ -105,6 +105,7 @@ func fullState(t testing.TB, n int) *state {
 		st.lanes[hub] = &lane{
 			peer: hub, outHead: 300, outHash: [32]byte{1}, outBytes: 9000, ackBytes: 40, acked: 2, ackHash: [32]byte{2}, in: Cursor{EpochID: [16]byte{3}, Seq: 4, Hash: [32]byte{5}},
 			refused: []Refusal{{Seq: 3, Reason: wire.ReasonNotPermitted}}, pending: newReceiptQueue(),
+			marks: laneMarks{sent: 7, up: i > 0, aged: 9, freed: 50, freedFrom: 40},
 			facts: linkFacts{
 				agreed:  Agreed{Number: 2, Profile: federation.Profile{Version: 1, Ceiling: federation.BuildCeiling(1 << 20)}},
 				backoff: Backoff{Attempts: uint64(i), Reason: wire.ReasonRewound, NextUS: 1796063246832343},

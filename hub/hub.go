@@ -54,6 +54,9 @@ type Limits struct {
 	// What may wait for one peer. A chat beyond them is refused with outbox_full.
 	PeerRecords int   // records, 1,000,000
 	PeerBytes   int64 // of bodies, 1 GiB
+	// PeerAge ends a chat that has not left for its hub by then: the sender gets
+	// relay_expired. 24 h.
+	PeerAge time.Duration
 }
 
 func (o Options) withDefaults() Options {
@@ -63,6 +66,7 @@ func (o Options) withDefaults() Options {
 	o.Limits.FrameBytes = orDefault(o.Limits.FrameBytes, 1<<20)
 	o.Limits.PeerRecords = orDefault(o.Limits.PeerRecords, 1_000_000)
 	o.Limits.PeerBytes = orDefault(o.Limits.PeerBytes, 1<<30)
+	o.Limits.PeerAge = orDefault(o.Limits.PeerAge, 24*time.Hour)
 	o.RegistrationTimeout = orDefault(o.RegistrationTimeout, 10*time.Second)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -89,6 +93,7 @@ type Hub struct {
 	operators *source // commands of operators
 	settling  *source // notifications that sockets took
 	ticking   *source // the clock
+	aging     *source // what it found too old
 	knocks    *source // calls of unknown hubs with an invite
 	lanesMu   sync.Mutex
 	lanes     map[wire.HubID]*source
@@ -125,9 +130,12 @@ func New(o Options) (*Hub, error) {
 	if err := startEpoch(o.Store, st, o.Now().UnixMicro(), o.Rand); err != nil {
 		return nil, fmt.Errorf("hub: first event: %w", err)
 	}
+	if err := closeCut(o.Store, st, o.Now().UnixMicro()); err != nil {
+		return nil, fmt.Errorf("hub: links of before: %w", err)
+	}
 	h := &Hub{
 		opts: o, in: newIntake(), operators: newSource(sourceDepth), settling: newSource(1 << 12),
-		ticking: newSource(1), knocks: newSource(knockDepth), callers: newCallers(), lanes: map[wire.HubID]*source{}, gate: newGate(o.Limits), refusals: newRefusals(o.Log, o.Now),
+		ticking: newSource(1), aging: newSource(1), knocks: newSource(knockDepth), callers: newCallers(), lanes: map[wire.HubID]*source{}, gate: newGate(o.Limits), refusals: newRefusals(o.Log, o.Now),
 		published: newPublished(st), epoch: st.epoch, started: o.Now(), begun: st.head,
 		stopCore: make(chan struct{}), coreDone: make(chan struct{}), done: make(chan struct{}),
 	}

@@ -92,6 +92,10 @@ func (h *Hub) outRecord(value []byte) (OutRecord, error) {
 }
 
 func (h *Hub) outChat(row outboxRow, ev *journal.Event, chat *journal.ChatAccepted) (OutRecord, error) {
+	origin := originOfChat(h.opts.HubID, h.epoch, ev, chat)
+	if row.kind == wire.LaneWithdrawn {
+		return OutRecord{Kind: row.kind, Seq: chat.LaneSeq, Origin: origin}, nil
+	}
 	body, held, err := h.opts.Store.Body(row.seq)
 	if err != nil {
 		return OutRecord{}, err
@@ -99,7 +103,6 @@ func (h *Hub) outChat(row outboxRow, ev *journal.Event, chat *journal.ChatAccept
 	if !held {
 		return OutRecord{}, laneCorrupt("an outbox row names a record that is gone")
 	}
-	origin := originOfChat(h.opts.HubID, h.epoch, ev, chat)
 	return OutRecord{Kind: row.kind, Seq: chat.LaneSeq, Origin: origin, Body: body}, nil
 }
 

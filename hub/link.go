@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fleetrelay/federation"
 	"fleetrelay/hub/journal"
 	"fleetrelay/hub/wire"
 )
@@ -116,11 +117,14 @@ func (v *view) revoked(hub wire.HubID) bool {
 
 // take admits a record for what it is.
 func (c *inboundCommand) take(v *view, d *draft) {
-	if c.rec.Kind == wire.LaneReceipt {
+	switch c.rec.Kind {
+	case wire.LaneReceipt:
 		c.heardBack(v, d)
-		return
+	case wire.LaneWithdrawn:
+		c.passOver(v, d)
+	default:
+		c.accept(v, d)
 	}
-	c.accept(v, d)
 }
 
 // refusal decides whether a record may come in: the forwarder's verdict, the
@@ -133,8 +137,11 @@ func (c *inboundCommand) refusal(v *view) wire.Reason {
 	if o.Hub != c.batch.peer {
 		return wire.ReasonWrongOrigin
 	}
-	if c.rec.Kind == wire.LaneReceipt {
+	switch c.rec.Kind {
+	case wire.LaneReceipt:
 		return c.badVerdict(v)
+	case wire.LaneWithdrawn:
+		return ""
 	}
 	return c.refusedChat(v)
 }
@@ -219,7 +226,7 @@ func (c *inboundCommand) deliver(v *view, d *draft, rec journal.ChatAccepted) {
 	if !to.live(v.now) {
 		d.alter(deadLettered{target: rec.Target, sender: rec.Sender, now: v.now})
 	}
-	if rec.ReceiptRequested {
+	if l := v.st.laneOf(c.batch.peer); rec.ReceiptRequested && l.receipts() > federation.ReceiptsNone {
 		c.askedAcross(v, d, &rec, seq, &to)
 	}
 }

@@ -325,6 +325,8 @@ func noteFrame(store *journal.Store, self wire.HubID, seq uint64) (appender, boo
 		return receiptFrame(self, ev.TimeUS, r), true
 	case journal.RemoteRefused:
 		return refusalFrame(self, ev.TimeUS, r), true
+	case journal.RecordWithdrawn:
+		return withdrawnFrame(self, ev.TimeUS, r), true
 	case journal.RemoteVerdict:
 		return remoteReceipt(self, ev.TimeUS, &r), true
 	}

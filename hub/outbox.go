@@ -72,8 +72,14 @@ func (v *view) wayBackFull(peer wire.HubID) bool {
 // bodyLen is an event's body in bytes, of one just decided and of one replayed.
 func bodyLen(ev *journal.Event) uint64 { return max(uint64(len(ev.Body)), uint64(ev.BodyLen)) }
 
-// waiting is the bytes of bodies that the peer has not acknowledged.
-func (l *lane) waiting() uint64 { return l.outBytes - min(l.ackBytes, l.outBytes) }
+// waiting is the bytes of bodies that the peer has not acknowledged and that were not
+// withdrawn. While only a part of the withdrawn ones is acknowledged it may count a
+// little too much, what lies between them, and never too little.
+func (l *lane) waiting() uint64 {
+	gone := l.ackBytes - min(l.ackBytes, l.marks.freedFrom) // acknowledged since the first was withdrawn
+	freed := l.marks.freed - min(l.marks.freed, gone)
+	return l.outBytes - min(l.ackBytes+freed, l.outBytes)
+}
 
 // outboxFull says that a chat with a body of this many bytes may not wait for a
 // peer beside what does already. A chat always fits into an empty outbox.

@@ -39,6 +39,9 @@ type publishedLane struct {
 	ackHash [32]byte
 	refused []Refusal
 	bytes   uint64 // of bodies not acknowledged
+	mark    uint64 // last record that may have left
+	aged    uint64 // last record withdrawn
+	up      bool   // a link is open
 	facts   linkFacts
 	ring    ring
 }
@@ -53,13 +56,17 @@ type laneUpdate struct {
 	refused          []Refusal
 	bytes            uint64
 	facts            linkFacts
+	mark, aged       uint64
+	up               bool
 	record           *OutRecord // the record this event added to the lane
+	ended            uint64     // the record this event has withdrawn
 }
 
 func laneUpdateOf(l *lane) laneUpdate {
 	return laneUpdate{
 		peer: l.peer, in: l.in, out: LaneOut{Head: l.outHead, Acked: l.acked, Denied: l.denied},
 		outHash: l.outHash, ackHash: l.ackHash, refused: l.refused, bytes: l.waiting(), facts: l.facts,
+		mark: l.mark(), aged: l.marks.aged, up: l.marks.up,
 	}
 }
 
@@ -110,12 +117,13 @@ func (p *published) update(u laneUpdate) {
 		p.lanes[u.peer] = l
 	}
 	l.in, l.out, l.outHash, l.ackHash, l.refused, l.bytes = u.in, u.out, u.outHash, u.ackHash, u.refused, u.bytes
-	l.facts = u.facts
+	l.facts, l.mark, l.aged, l.up = u.facts, u.mark, u.aged, u.up
 	p.rings -= l.ring.bytes
 	if u.record != nil {
 		l.ring.push(*u.record, min(ringBytes, ringsBytes-p.rings))
 	}
 	l.ring.drop(u.out.Acked)
+	l.ring.withdraw(u.ended)
 	p.rings += l.ring.bytes
 }
 
@@ -145,9 +153,23 @@ func (p *published) lane(peer wire.HubID) publishedLane {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if l := p.lanes[peer]; l != nil {
-		return publishedLane{in: l.in, out: l.out, outHash: l.outHash, ackHash: l.ackHash, refused: l.refused, bytes: l.bytes, facts: l.facts}
+		out := *l
+		out.ring = ring{}
+		return out
 	}
 	return publishedLane{}
+}
+
+// aging lists the lanes of which something never left.
+func (p *published) aging() (out []agingLane) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	for peer, l := range p.lanes {
+		if after := max(l.mark, l.aged); after < l.out.Head {
+			out = append(out, agingLane{peer: peer, after: after, head: l.out.Head})
+		}
+	}
+	return out
 }
 
 // page copies records after a position out of the ring; ok is false when the
@@ -185,6 +207,16 @@ func (r *ring) drop(acked uint64) {
 	for len(r.recs) > 0 && r.recs[0].Seq <= acked {
 		r.shift()
 	}
+}
+
+// withdraw forgets the body of a record that was withdrawn.
+func (r *ring) withdraw(seq uint64) {
+	if len(r.recs) == 0 || seq < r.recs[0].Seq || seq > r.recs[len(r.recs)-1].Seq {
+		return
+	}
+	rec := &r.recs[seq-r.recs[0].Seq]
+	r.bytes -= len(rec.Body)
+	rec.Kind, rec.Body = wire.LaneWithdrawn, nil
 }
 
 func (r *ring) shift() {

@@ -81,6 +81,9 @@ func (l *lab) kinds() map[string]func() command {
 		"stateCommand": func() command { return &stateCommand{by} },
 		"notesSettled": func() command { return &notesSettled{s: s} },
 		"tick":         func() command { return tick{again: func() {}} },
+		"withdrawCommand": func() command {
+			return &withdrawCommand{list: []agedChat{{peer: "birch", laneSeq: 1, row: outboxRow{seq: 1}}}, done: func() {}}
+		},
 		"dueCommand":   func() command { return dueCommand{again: func() {}} },
 		"ackedCommand": func() command { return &ackedCommand{peer: "birch", seq: 99, done: make(chan error, 1)} },
 		"inboundCommand": func() command {

@@ -14,12 +14,20 @@ type QueueInfo struct {
 	Bytes   uint64     `json:"bytes"`   // of their bodies
 	Head    uint64     `json:"head"`    // last record accepted for the peer
 	Acked   uint64     `json:"acked"`   // last one the peer holds durably
+	// Sent is the last record that may have left: only the peer can end those up to
+	// it. Those above never left and end when they are MaxAgeS old.
+	Sent uint64 `json:"sent"`
+	Up   bool   `json:"up"` // a link is open, so that all that waits may leave
 	// OldestUS is when the oldest of them was accepted, in Unix microseconds; 0
 	// when nothing waits.
 	OldestUS int64 `json:"oldest_us,omitzero"`
+	// UntilUS is when the oldest that never left is withdrawn if no link comes up; 0
+	// when there is none.
+	UntilUS int64 `json:"until_us,omitzero"`
 	// MaxRecords and MaxBytes are the bounds beyond which chats are refused.
-	MaxRecords uint64 `json:"max_records"`
-	MaxBytes   uint64 `json:"max_bytes"`
+	MaxRecords uint64  `json:"max_records"`
+	MaxBytes   uint64  `json:"max_bytes"`
+	MaxAgeS    float64 `json:"max_age_s"`
 }
 
 // QueueRecord is one record that waits for a peer.
@@ -31,8 +39,11 @@ type QueueRecord struct {
 	Target     string `json:"target"`
 	AcceptedUS int64  `json:"accepted_us"`
 	Bytes      uint64 `json:"bytes"`
-	// State is relay_pending: it never left.
+	// State is relay_pending: it never left; relay_unconfirmed: it may have, and the
+	// peer has not answered; relay_expired: it was withdrawn.
 	State wire.Reason `json:"state"`
+	// UntilUS is when a chat that never left is withdrawn; 0 for any other record.
+	UntilUS int64 `json:"until_us,omitzero"`
 }
 
 // Queues lists what waits for each approved peer, by hub id.
@@ -53,11 +64,19 @@ func (h *Hub) Queue(peer wire.HubID) (QueueInfo, error) {
 	l := h.published.lane(peer)
 	info := QueueInfo{
 		Peer: peer, Records: l.out.Head - l.out.Acked, Bytes: l.bytes, Head: l.out.Head, Acked: l.out.Acked,
+		Sent: l.mark, Up: l.up, MaxAgeS: h.opts.Limits.PeerAge.Seconds(),
 		MaxRecords: uint64(h.opts.Limits.PeerRecords), MaxBytes: uint64(h.opts.Limits.PeerBytes),
 	}
 	oldest, err := h.QueueRecords(peer, 0, 1)
 	if len(oldest) > 0 {
 		info.OldestUS = oldest[0].AcceptedUS
+	}
+	if err != nil {
+		return info, err
+	}
+	pending, err := h.QueueRecords(peer, max(l.mark, l.aged), 1)
+	if len(pending) > 0 {
+		info.UntilUS = pending[0].AcceptedUS + h.opts.Limits.PeerAge.Microseconds()
 	}
 	return info, err
 }
@@ -77,6 +96,9 @@ func (h *Hub) QueueRecords(peer wire.HubID, after uint64, limit int) ([]QueueRec
 		if err != nil {
 			return false, err
 		}
+		if r.State == wire.ReasonRelayPending && r.LaneSeq <= l.mark {
+			r.State, r.UntilUS = wire.ReasonRelayUnconfirmed, 0
+		}
 		out = append(out, r)
 		return len(out) < limit, nil
 	})
@@ -94,7 +116,10 @@ func (h *Hub) queueRecord(laneSeq uint64, value []byte) (QueueRecord, error) {
 	}
 	switch rec := rec.(type) {
 	case journal.ChatAccepted:
-		r.Sender, r.Target = rec.Sender, rec.Target
+		r.Sender, r.Target, r.UntilUS = rec.Sender, rec.Target, ev.TimeUS+h.opts.Limits.PeerAge.Microseconds()
+		if row.kind == wire.LaneWithdrawn {
+			r.State, r.Bytes, r.UntilUS = wire.ReasonRelayExpired, 0, 0
+		}
 	case journal.ReceiptSettled:
 		r.Sender, r.Target, r.Bytes = wire.HubSender, rec.Sender, uint64(len(verdictBody(&rec)))
 	default:

@@ -65,6 +65,8 @@ func (st *state) check(ev *journal.Event, rec journal.Record) error {
 		}
 	case journal.InboundRefused:
 		return st.checkLaneIn(ev, &r.Origin)
+	case journal.RecordWithdrawn:
+		return st.checkWithdrawn(ev, &r)
 	case journal.RemoteVerdict:
 		return st.checkLaneIn(ev, &r.Origin)
 	case journal.LaneAcked:

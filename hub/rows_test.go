@@ -42,3 +42,11 @@ func (w rowTables) ack(st *state, laneSeq uint64) {
 	ev := journal.NewEvent(st.head+1, 1, rec)
 	st.apply(&ev, rec, w)
 }
+
+// withdraw applies the end of a chat of size bytes.
+func (w rowTables) withdraw(st *state, laneSeq, size uint64) {
+	row := w.row(laneSeq)
+	rec := journal.RecordWithdrawn{Peer: "birch", LaneSeq: laneSeq, ChatSeq: row.seq, LaneHash: row.hash, Bytes: size, Through: row.bytes}
+	ev := journal.NewEvent(st.head+1, 1, rec)
+	st.apply(&ev, rec, w)
+}

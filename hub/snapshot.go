@@ -23,6 +23,7 @@ import (
 //	11 lane    { 1 peer 2 out head 3 out hash 4 acked 5 ack hash 6 in epoch id 7 in seq 8 in hash
 //	           9 refusal { 1 seq 2 reason } 10 denied 11 out bytes 12 ack bytes
 //	           13 receipt { as 8, 6 lane seq there }
+//	           14 marks { 1 sent 2 up 3 aged 4 freed 5 freed from } if there are any
 //	           20 link facts { 1 profile agreed 2 back-off } if there are any }          by peer
 //	12 invite  { 1 id 2 hash 3 by 4 user 5 created us 6 expires us 7 used by pin }          oldest first
 //	13 pending { 1 hub 2 pin 3 endpoint… 4 host 5 joined 6 invited 7 invite id 8 secret, if any
@@ -113,6 +114,9 @@ func (l *lane) encode(m *fields) {
 	m.num(12, l.ackBytes)
 	for _, p := range l.pending.all() {
 		m.message(13, p.encode)
+	}
+	if l.marks != (laneMarks{}) {
+		m.message(14, l.marks.encode)
 	}
 	if l.facts != (linkFacts{}) {
 		m.message(20, l.facts.encode)
@@ -298,6 +302,8 @@ func (st *state) decodeLane(b []byte) error {
 			l.ackBytes = v.num
 		case 13:
 			return l.decodePending(v.raw)
+		case 14:
+			return l.marks.decode(v.raw)
 		case 20:
 			return l.facts.decode(v.raw)
 		}

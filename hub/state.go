@@ -58,6 +58,7 @@ type lane struct {
 	// nil while there was none. They have a bound of their own, so that no peer can
 	// push out what others wait for.
 	pending *receiptQueue
+	marks   laneMarks
 }
 
 // refusalWindow is how far back refusals are repeated to a peer that may have

@@ -3,7 +3,9 @@ package hub
 import (
 	"crypto/sha256"
 
+	"fleetrelay/federation"
 	"fleetrelay/hub/journal"
+	"fleetrelay/hub/socket"
 	"fleetrelay/hub/wire"
 )
 
@@ -17,6 +19,31 @@ import (
 
 // verdictPrincipal stands in the origin block of a receipt: the hub itself speaks.
 const verdictPrincipal = "hub"
+
+// receipts is how far receipts go across the link to a peer: all the way while no
+// profile was agreed on yet.
+func (l *lane) receipts() federation.Receipts {
+	if l.facts.agreed.Number == 0 {
+		return federation.ReceiptsDeferred
+	}
+	return l.facts.agreed.Profile.Receipts
+}
+
+// answers says whether receipts come back from a peer.
+func (v *view) answers(peer wire.HubID) bool {
+	l := v.st.laneOf(peer)
+	return l.receipts() > federation.ReceiptsNone
+}
+
+// unanswered is the receipt of a chat to a peer from which none comes: all that will
+// be said.
+func (c *chatCommand) unanswered(v *view, d *draft, f *wire.ChatFrame, peer wire.HubID, laneSeq uint64) socket.Item {
+	rec := journal.ReceiptSettled{
+		ChatSeq: f.Seq, MsgID: f.MsgID, Sender: c.sender, Target: c.chat.Target, ClientMsgID: c.chat.ClientMsgID,
+		State: journal.ReceiptPending, Reason: string(wire.ReasonProfileGap), RemoteHub: string(peer), About: laneSeq,
+	}
+	return noteItem(c.from, d.add(v.now, rec), receiptFrame(v.config.self, v.now, rec))
+}
 
 // askedAcross decides the verdict on a chat of a peer whose sender asked for a
 // receipt. It names the addressed seat only.
@@ -94,7 +121,7 @@ func (st *state) verdictOut(ev *journal.Event, r *journal.ReceiptSettled, w tabl
 	origin := verdictOrigin(st.hubID, st.epoch, ev.TimeUS, r, sha256.Sum256(body))
 	out := &OutRecord{Kind: wire.LaneReceipt, Seq: r.LaneSeq, Origin: origin, Body: body}
 	l.grow(ev.Seq, out, uint64(len(body)), w)
-	if r.State != journal.ReceiptPending {
+	if r.State != journal.ReceiptPending || l.receipts() < federation.ReceiptsDeferred {
 		l.pending.remove(r.ChatSeq)
 		return l, out
 	}
@@ -183,7 +210,7 @@ func (c *inboundCommand) badVerdict(v *view) wire.Reason {
 // remoteVerdict folds a peer's receipt into what is awaited.
 func (st *state) remoteVerdict(ev *journal.Event, r *journal.RemoteVerdict, w tables) *lane {
 	peer := wire.HubID(r.Origin.Hub)
-	if r.State == journal.ReceiptPending {
+	if r.State == journal.ReceiptPending && st.lane(peer).receipts() == federation.ReceiptsDeferred {
 		st.waits.tell(peer, r.About)
 	} else {
 		st.waits.remove(peer, r.About)
@@ -278,8 +305,12 @@ func (v *view) due(d *draft) (more bool) {
 
 // knownOf is what this hub can say of a record that the far hub has said nothing of.
 func (v *view) knownOf(w *remoteWait) wire.Reason {
-	if l := v.st.laneOf(w.peer); w.laneSeq <= l.acked {
+	l := v.st.laneOf(w.peer)
+	switch {
+	case w.laneSeq <= l.acked:
 		return wire.ReasonRelayAdmitted
+	case w.laneSeq <= l.mark():
+		return wire.ReasonRelayUnconfirmed
 	}
 	return wire.ReasonRelayPending
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 
+	"fleetrelay/federation"
 	"fleetrelay/hub/journal"
 	"fleetrelay/hub/wire"
 )
@@ -278,6 +279,51 @@ func TestBadVerdicts(t *testing.T) {
 func good2(rec InRecord, seq uint64) InRecord {
 	rec.Origin.LaneSeq = seq
 	return rec
+}
+
+// A link that admits no receipts, or only the first one: the sender is told at once
+// that no more comes, or gets the first verdict and nothing waits after it.
+func TestReceiptsOfTheProfile(t *testing.T) {
+	p := newPair(t, "proj/*")
+	a := p.alder.join("proj/a")
+	agree := func(most federation.Receipts) {
+		profile := federation.Profile{Version: 1, Ceiling: federation.BuildCeiling(1 << 20)}
+		profile.Receipts = most
+		for _, r := range []*rig{p.alder, p.birch} {
+			peer := map[wire.HubID]wire.HubID{"alder": "birch", "birch": "alder"}[r.hub.Self()]
+			if err := r.hub.ProfileAgreed(t.Context(), peer, profile); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	awaited := func(when string) {
+		t.Helper()
+		s, err := p.alder.hub.Status(t.Context())
+		pending := 0
+		if err == nil {
+			err = p.birch.hub.operate(t.Context(), func(v *view, _ *draft) error { pending = v.st.laneOf("alder").pending.len(); return nil })
+		}
+		if err != nil || s.AwaitedReceipts != 0 || pending != 0 {
+			t.Errorf("%s: %d awaited, %d pending, %v", when, s.AwaitedReceipts, pending, err)
+		}
+	}
+	agree(federation.ReceiptsNone)
+	a.chat("proj/b@birch", "x", asked)
+	if g := a.typed("delivery_receipt"); g["delivered"] != false || g.str("reason") != "profile_gap" || g.str("remote_hub") != "birch" {
+		t.Errorf("none: %v", g)
+	}
+	p.carry(p.alder, p.birch)
+	if out := p.birch.hub.LaneOut("alder"); out.Head != 0 {
+		t.Errorf("none: the way back %+v", out)
+	}
+	awaited("none")
+	agree(federation.ReceiptsImmediate)
+	a.chat("proj/b@birch", "y", asked)
+	p.bothWays()
+	if g := a.typed("delivery_receipt"); g.str("reason") != "no_online_recipient" {
+		t.Errorf("immediate: %v", g)
+	}
+	awaited("immediate")
 }
 
 // The oldest receipt pushed out at the far hub is told across; local receipts are not

@@ -76,6 +76,10 @@ func (in *intake) verdict(out *hub.InRecord, o *frame.Origin) wire.Reason {
 	switch {
 	case o.Hub != in.peer, o.Epoch != in.epoch, o.EpochID != in.epochID:
 		return wire.ReasonWrongOrigin
+	case o.Kind == wire.LaneWithdrawn && len(out.Body) == 0:
+		return "" // its digest is that of a body that never left
+	case o.Kind == wire.LaneWithdrawn:
+		return wire.ReasonMalformedOrigin
 	case sha256.Sum256(out.Body) != o.Digest:
 		return wire.ReasonDigestMismatch
 	case o.Kind == wire.LaneReceipt:

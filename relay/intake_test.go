@@ -45,6 +45,8 @@ func TestIntakeByKind(t *testing.T) {
 		"a chat as a receipt":     {wire.LaneReceipt, `{"payload":1}`, nil, wire.ReasonMalformedReceipt},
 		"receipt without a body":  {wire.LaneReceipt, ``, nil, wire.ReasonMalformedReceipt},
 		"receipt with more space": {wire.LaneReceipt, said + " ", nil, wire.ReasonMalformedReceipt},
+		"withdrawn":               {wire.LaneWithdrawn, ``, func(o *frame.Origin) { o.Digest[0]++ }, ""},
+		"withdrawn with a body":   {wire.LaneWithdrawn, `{"payload":1}`, nil, wire.ReasonMalformedOrigin},
 		"a receipt as a chat":     {wire.LaneChat, said, nil, ""}, // an odd chat, and nothing else
 	} {
 		rec := taken(t, c.kind, c.body, c.change)

@@ -70,6 +70,12 @@ func samples() []Record {
 		PeerCalled{Hub: "far.example", Pin: [32]byte{8}, Endpoints: []string{"far.example:8877", "[::1]:1"}, Host: "192.0.2.7", InviteID: "0a1b2c3d"},
 		PeerRejected{Hub: "far.example", Pin: [32]byte{8}, By: "Ann", User: "root"},
 		PeerRevoked{Hub: "far.example", By: "Ann", User: "root", Why: "the contract ended"},
+		LinkOpened{Peer: "far.example", Head: 300, Address: "192.0.2.7:8877", Dialled: true},
+		LinkClosed{Peer: "far.example", Sent: 299, Reason: "link_lost"},
+		RecordWithdrawn{
+			Peer: "far.example", LaneSeq: 1, ChatSeq: 2, MsgID: 3, Sender: "p/a", Target: "q/b@far.example", ClientMsgID: "c",
+			ClientTimestamp: "17", Reason: "relay_expired", LaneHash: [32]byte{4}, Bytes: 19, Through: 300, Origin: &o,
+		},
 		RemoteVerdict{
 			Origin: o, LaneHash: [32]byte{7}, About: 12, State: ReceiptPending, HubSeq: 44, Recipients: []string{"q/b"},
 			Stale: []string{"q/b"}, Wake: []NameWake{{"q/b", "direct"}}, Reason: "no_live_recipient", DeadLettered: true,

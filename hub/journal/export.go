@@ -135,6 +135,8 @@ func exportRecord(rec any) any {
 		return exportReceipt(&r)
 	case RemoteVerdict:
 		return exportVerdict(&r)
+	case RecordWithdrawn:
+		return exportWithdrawn(&r)
 	}
 	return rec
 }
@@ -196,6 +198,30 @@ func exportReceipt(r *ReceiptSettled) exportedReceipt {
 		x.Wake = append(x.Wake, exportedWake(w))
 	}
 	return x
+}
+
+type exportedWithdrawn struct {
+	Peer            string          `json:"peer,omitzero"`
+	LaneSeq         uint64          `json:"lane_seq,omitzero"`
+	ChatSeq         uint64          `json:"chat_seq,omitzero"`
+	MsgID           uint64          `json:"msg_id,omitzero"`
+	Sender          string          `json:"sender,omitzero"`
+	Target          string          `json:"target,omitzero"`
+	ClientMsgID     string          `json:"client_msg_id,omitzero"`
+	ClientTimestamp string          `json:"client_timestamp,omitzero"`
+	Reason          string          `json:"reason"`
+	LaneHash        string          `json:"lane_hash"`
+	Bytes           uint64          `json:"bytes,omitzero"`
+	Through         uint64          `json:"through,omitzero"`
+	Origin          *exportedOrigin `json:"origin,omitzero"` // of a peer's record
+}
+
+func exportWithdrawn(r *RecordWithdrawn) exportedWithdrawn {
+	return exportedWithdrawn{
+		Peer: r.Peer, LaneSeq: r.LaneSeq, ChatSeq: r.ChatSeq, MsgID: r.MsgID, Sender: r.Sender, Target: r.Target,
+		ClientMsgID: r.ClientMsgID, ClientTimestamp: r.ClientTimestamp, Reason: r.Reason,
+		LaneHash: hex.EncodeToString(r.LaneHash[:]), Bytes: r.Bytes, Through: r.Through, Origin: exportOrigin(r.Origin),
+	}
 }
 
 type exportedVerdict struct {

@@ -78,6 +78,9 @@ var kinds = [...]kindInfo{
 	KindPeerRevoked:          {"peer_revoked", 1, parser((*PeerRevoked).field)},
 	KindProfileAgreed:        {"profile_agreed", 1, parser((*ProfileAgreed).field)},
 	KindLinkBackoff:          {"link_backoff", 1, parser((*LinkBackoff).field)},
+	KindLinkOpened:           {"link_opened", 1, parser((*LinkOpened).field)},
+	KindLinkClosed:           {"link_closed", 1, parser((*LinkClosed).field)},
+	KindRecordWithdrawn:      {"record_withdrawn", 1, parser((*RecordWithdrawn).field)},
 	KindRemoteVerdict:        {"remote_verdict", 1, parser((*RemoteVerdict).field)},
 }
 

@@ -107,6 +107,10 @@ func (v *verifier) record(ev *Event) {
 		}
 	case InboundRefused:
 		v.lane(ev.Seq, laneID{hub: r.Origin.Hub, epoch: r.Origin.EpochID}, r.Origin.LaneSeq)
+	case RecordWithdrawn:
+		if r.Origin != nil {
+			v.lane(ev.Seq, laneID{hub: r.Origin.Hub, epoch: r.Origin.EpochID}, r.Origin.LaneSeq)
+		}
 	case RemoteVerdict:
 		v.lane(ev.Seq, laneID{hub: r.Origin.Hub, epoch: r.Origin.EpochID}, r.Origin.LaneSeq)
 	case ReceiptSettled:

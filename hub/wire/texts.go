@@ -61,6 +61,8 @@ func expiredText(f *Receipt) string {
 func remoteText(f *Receipt) string {
 	hub := string(f.RemoteHub)
 	switch f.Reason {
+	case ReasonProfileGap:
+		return "Held durably for hub " + hub + "; no receipt crosses the link to it."
 	case ReasonRelayPending:
 		return "Held durably for hub " + hub + "; it has not left yet."
 	case ReasonRelayUnconfirmed:
