@@ -18,6 +18,13 @@
 //	                    delivered chat, a receipt, a record handed over the link, an acknowledgement.
 //	contradiction       one id with two contents, or one message with two outcomes, or a message nobody sent.
 //	unproven            a receipt says delivered without the event that would prove it.
+//	receipt_missing     a client asked for a receipt of a chat to one seat and was told that the chat is accepted, and was
+//	                    told nothing more of it, neither a receipt nor a refusal; or was told that it waits, and not that the
+//	                    recipient's application took it, which it did. Besides, what a hub says of another hub's chat must
+//	                    stand in that hub's journal.
+//	receipt_conflict    a client was told two things under one notification id.
+//	receipt_false       a receipt says delivered, and the recipient's application never received the chat; or it is a chat
+//	                    for another hub, and that hub's journal says of it nothing of the kind.
 //
 // Sending again with the same client_msg_id is allowed: the hub makes a second record of it, and only the application
 // must see the message once. Evidence that is missing (no export for a hub, a gap in one, an empty log folder) makes

@@ -56,9 +56,12 @@ type exportRecord struct {
 	Origin      *originRow `json:"origin"`
 	ChatSeq     uint64     `json:"chat_seq"`
 	State       string     `json:"state"`
-	Tells       string     `json:"tells"`
 	Peer        string     `json:"peer"`
 	Reason      string     `json:"reason"`
+	About       uint64     `json:"about"`
+	HubSeq      uint64     `json:"hub_seq"`
+	Recipients  []string   `json:"recipients"`
+	Tells       string     `json:"tells"`
 }
 
 // originRow is the origin block of a record that came over a link.
@@ -82,6 +85,7 @@ const (
 	kindInboundRefused = "inbound_refused"
 	kindLaneAcked      = "lane_acked"
 	kindRemoteRefused  = "remote_refused"
+	kindRemoteVerdict  = "remote_verdict"
 )
 
 // readExport indexes one export. Findings that need nothing but this journal are reported at once.
@@ -118,11 +122,9 @@ func (j *journal) add(r *Report, e *exportLine) error {
 	case kindChatAccepted:
 		j.addChat(r, e)
 	case kindReceiptSettled:
-		j.settled[e.Record.ChatSeq] = append(j.settled[e.Record.ChatSeq], e.Record.State)
-	case kindRemoteVerdict: // what another hub said of a chat of this one; it may tell its sender nothing new
-		if e.Record.Tells != "" {
-			j.settled[e.Record.ChatSeq] = append(j.settled[e.Record.ChatSeq], e.Record.Tells)
-		}
+		j.addReceipt(r, e)
+	case kindRemoteVerdict:
+		j.addVerdict(r, e)
 	case kindInboundRefused:
 		if o := e.Record.Origin; o != nil {
 			j.refusedIn[o.lane(j.hub)] = e.Record.Reason
@@ -186,16 +188,22 @@ func (j *journal) addChat(r *Report, e *exportLine) {
 
 // putLane holds one record per lane sequence, in the order of the lane.
 func (j *journal) putLane(r *Report, lanes map[laneKey]*chat, c *chat) {
+	base := Finding{Hub: j.hub, Seq: c.seq, From: c.sender, ID: c.id}
 	if first := lanes[c.lane]; first != nil {
-		r.add(Finding{Word: DeliveredTwice, Hub: j.hub, Seq: c.seq, From: c.sender, ID: c.id, Detail: fmt.Sprintf("record %d of the lane from %s has the seqs %d and %d", c.lane.seq, c.lane.origin, first.seq, c.seq)})
+		r.add(base.as(DeliveredTwice, fmt.Sprintf("record %d of the lane from %s has the seqs %d and %d", c.lane.seq, c.lane.origin, first.seq, c.seq)))
 		return
 	}
 	lanes[c.lane] = c
-	end := laneKey{c.lane.origin, c.lane.dest, c.lane.epoch, 0}
-	if last := j.laneEnd[end]; c.lane.seq < last {
-		r.add(Finding{Word: Order, Hub: j.hub, Seq: c.seq, From: c.sender, ID: c.id, Detail: fmt.Sprintf("record %d of the lane from %s to %s stands after record %d", c.lane.seq, c.lane.origin, c.lane.dest, last)})
+	j.grow(r, base, c.lane)
+}
+
+// grow holds the order of a lane, whatever its records are.
+func (j *journal) grow(r *Report, base Finding, lane laneKey) {
+	end := laneKey{lane.origin, lane.dest, lane.epoch, 0}
+	if last := j.laneEnd[end]; lane.seq < last {
+		r.add(base.as(Order, fmt.Sprintf("record %d of the lane from %s to %s stands after record %d", lane.seq, lane.origin, lane.dest, last)))
 	}
-	j.laneEnd[end] = max(j.laneEnd[end], c.lane.seq)
+	j.laneEnd[end] = max(j.laneEnd[end], lane.seq)
 }
 
 func (o *originRow) lane(dest string) laneKey {

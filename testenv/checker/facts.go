@@ -31,6 +31,7 @@ type laneKey struct {
 type message struct {
 	to       string
 	digest   string
+	asked    bool // a receipt
 	sends    int
 	refusals int
 	told     uint64 // the first seq told, 0 when none was
@@ -53,14 +54,6 @@ type got struct {
 	sender     string
 	id, digest string
 	seq, msgID uint64
-}
-
-// receipt is one delivery receipt as told.
-type receipt struct {
-	from         seat
-	seq          uint64
-	notification string
-	state        string
 }
 
 // connKey names one connection of one log file.
@@ -154,7 +147,7 @@ func (f *facts) record(r *Report, file int, e clientlog.Entry) {
 		f.received[file] = append(f.received[file], got{who, e.Sender, e.ClientMsgID, e.Digest, e.Seq, e.MsgID})
 	case clientlog.Receipt:
 		r.Totals.Receipts++
-		f.receipts = append(f.receipts, receipt{who, e.Seq, e.NotificationID, receiptState(e)})
+		f.receipts = append(f.receipts, receiptOf(who, e))
 	default:
 		r.incomplete("%s@%s: a log entry of an unknown kind", e.Who, e.Hub)
 	}
@@ -168,6 +161,7 @@ func (f *facts) recordSent(r *Report, who seat, file int, e clientlog.Entry) {
 	}
 	m := f.message(who, e.ClientMsgID)
 	m.sends++
+	m.asked = m.asked || e.Asked
 	if m.sends == 1 {
 		m.to, m.digest = e.To, e.Digest
 	} else if m.to != e.To || m.digest != e.Digest {
@@ -187,25 +181,3 @@ func (f *facts) recordAccepted(who seat, e clientlog.Entry) {
 		m.told = e.Seq
 	}
 }
-
-// receiptState is the journal's word for what a receipt tells.
-func receiptState(e clientlog.Entry) string {
-	switch {
-	case e.Expired:
-		return stateExpired
-	case e.Delivered && e.Deferred:
-		return stateDeferred
-	case e.Delivered:
-		return stateDelivered
-	default:
-		return statePending
-	}
-}
-
-// The receipt states in the words of the wire and the journal.
-const (
-	stateDelivered = "immediate_delivered"
-	statePending   = "pending"
-	stateDeferred  = "deferred"
-	stateExpired   = "expired"
-)

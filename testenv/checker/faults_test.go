@@ -65,9 +65,33 @@ var faults = []fault{
 		return w.forgetReceipt(statePending)
 	}},
 	{"a delivered receipt has no event", Unproven, func(w *world) bool { return w.forgetReceipt(stateDelivered) }},
-	{"a deferred receipt has no event", Unproven, func(w *world) bool {
-		return w.tell(func(e *clientlog.Entry) {
-			e.Delivered, e.Deferred, e.NotificationID = true, true, fmt.Sprintf("delivery-receipt:%d:deferred", e.Seq)
+	{"a deferred receipt has no event", Unproven, func(w *world) bool { return w.forgetReceipt(stateDeferred) }},
+	{"an immediate receipt is not told", ReceiptMissing, func(w *world) bool { return w.forgetTold(stateDelivered) }},
+	{"a deferred receipt is not told", ReceiptMissing, func(w *world) bool { return w.forgetTold(stateDeferred) }},
+	{"a verdict did not reach the hub of its chat", ReceiptMissing, func(w *world) bool {
+		return w.verdicts(kindRemoteVerdict, func(_ *modelHub, e *exportLine) bool { neutralise(e); return true })
+	}},
+	{"one receipt is told twice and not the same", ReceiptConflict, func(w *world) bool {
+		return w.tell(func(e *clientlog.Entry) { e.Reason = "unavailable" })
+	}},
+	{"a receipt says delivered of what waits at the far hub", ReceiptFalse, (*world).claimDelivered},
+	{"a receipt says delivered of what the recipient never received", ReceiptFalse, (*world).dropDelivered},
+	{"a hub speaks of a chat that it does not hold", ReceiptFalse, func(w *world) bool {
+		return w.verdicts(kindReceiptSettled, func(_ *modelHub, e *exportLine) bool { e.Record.About += 1000; return e.Record.Dest != "" })
+	}},
+	{"a verdict changed on its way", Altered, func(w *world) bool {
+		return w.verdicts(kindRemoteVerdict, func(_ *modelHub, e *exportLine) bool { e.Record.Recipients = []string{"p/s9"}; return true })
+	}},
+	{"a verdict stands in the journal twice", DeliveredTwice, func(w *world) bool {
+		return w.verdicts(kindRemoteVerdict, func(h *modelHub, e *exportLine) bool { w.event(h, e.Kind, e.Record, nil); return true })
+	}},
+	{"a verdict left over the link and the journal forgot it", EffectBeforeSync, func(w *world) bool {
+		return w.verdicts(kindReceiptSettled, func(_ *modelHub, e *exportLine) bool {
+			if e.Record.Dest == "" {
+				return false
+			}
+			neutralise(e)
+			return true
 		})
 	}},
 	{"one client message id has two contents", Contradiction, (*world).sendOther},
@@ -77,7 +101,7 @@ var faults = []fault{
 	{"a receipt has two outcomes", Contradiction, func(w *world) bool {
 		for _, h := range w.hubs {
 			for _, e := range h.events {
-				if e.Kind == kindReceiptSettled && e.Record.State == stateDelivered {
+				if e.Kind == kindReceiptSettled && e.Record.Dest == "" && e.Record.State == stateDelivered {
 					w.event(h, kindReceiptSettled, exportRecord{ChatSeq: e.Record.ChatSeq, State: stateExpired}, nil)
 					return true
 				}
@@ -296,24 +320,83 @@ func (w *world) forgetReceipt(state string) bool {
 			return false
 		}
 		for _, ev := range w.hubs[a.hub].events {
-			if ev.Kind == kindReceiptSettled && ev.Record.ChatSeq == e.Seq {
+			switch {
+			case ev.Record.ChatSeq != e.Seq:
+			case ev.Kind == kindReceiptSettled && ev.Record.Dest == "" && ev.Record.State == state:
 				neutralise(ev)
+			case ev.Kind == kindRemoteVerdict && ev.Record.Tells == state:
+				ev.Record.Tells = ""
 			}
 		}
 		return true
 	})
 }
 
-// tell has an application told a further receipt.
+// tell has an application told a receipt again.
 func (w *world) tell(change func(*clientlog.Entry)) bool {
 	return w.entries(func(a *modelApp, _ int, e *clientlog.Entry) bool {
-		if e.Kind != clientlog.Receipt || receiptState(*e) != statePending {
+		if e.Kind != clientlog.Receipt {
 			return false
 		}
 		more := *e
 		change(&more)
 		a.log = append(a.log, &more)
 		return true
+	})
+}
+
+// forgetTold keeps a receipt from an application whose message was told accepted once.
+func (w *world) forgetTold(state string) bool {
+	return w.entries(func(a *modelApp, i int, e *clientlog.Entry) bool {
+		if e.Kind != clientlog.Receipt || receiptState(*e) != state || w.sends(a, e.ClientMsgID) != 1 || !w.wasTold(a.name, a.hub, e.ClientMsgID) {
+			return false
+		}
+		a.log = append(a.log[:i:i], a.log[i+1:]...)
+		return true
+	})
+}
+
+// verdicts walks the events of one kind in both journals.
+func (w *world) verdicts(kind string, fn func(h *modelHub, e *exportLine) bool) bool {
+	for _, id := range []string{"hub-a", "hub-b"} {
+		for _, e := range w.hubs[id].events {
+			if e.Kind == kind && fn(w.hubs[id], e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// claimDelivered has a hub tell delivered where the other hub says that the chat waits.
+func (w *world) claimDelivered() bool {
+	return w.verdicts(kindRemoteVerdict, func(h *modelHub, e *exportLine) bool {
+		if e.Record.State != statePending {
+			return false
+		}
+		e.Record.Tells = stateDelivered
+		w.entries(func(a *modelApp, _ int, r *clientlog.Entry) bool {
+			if a.hub != h.id || r.Kind != clientlog.Receipt || r.Seq != e.Record.ChatSeq || receiptState(*r) != statePending {
+				return false
+			}
+			r.Delivered, r.NotificationID = true, fmt.Sprintf("delivery-receipt:%d:%s", r.Seq, stateDelivered)
+			return true
+		})
+		return true
+	})
+}
+
+// dropDelivered takes from an application what its sender was told is delivered.
+func (w *world) dropDelivered() bool {
+	return w.entries(func(a *modelApp, i int, e *clientlog.Entry) bool {
+		from := senderSeat(e.Sender, a.hub)
+		said := e.Kind == clientlog.Received && w.entries(func(b *modelApp, _ int, r *clientlog.Entry) bool {
+			return b.hub == from.hub && b.name == from.name && r.Kind == clientlog.Receipt && r.ClientMsgID == e.ClientMsgID && r.Delivered
+		})
+		if said {
+			a.log = append(a.log[:i:i], a.log[i+1:]...)
+		}
+		return said
 	})
 }
 

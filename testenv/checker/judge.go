@@ -13,6 +13,7 @@ func (f *facts) judge(r *Report) {
 	f.judgeTold(r)
 	f.judgeRecords(r)
 	f.judgeOutcomes(r)
+	f.judgeVerdicts(r)
 	f.judgeReceipts(r)
 }
 

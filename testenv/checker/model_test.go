@@ -26,8 +26,9 @@ type modelHub struct {
 	id, epoch string
 	events    []*exportLine
 	msgID     uint64
-	laneSeq   uint64 // of the lane to the other hub
-	admitted  uint64 // lane seqs of the other hub's lane taken in
+	laneSeq   uint64           // of the lane to the other hub
+	admitted  uint64           // lane seqs of the other hub's lane taken in
+	asked     map[laneKey]bool // chats that came in and whose senders asked for a receipt
 }
 
 // modelApp is one application and its log.
@@ -42,7 +43,7 @@ type modelApp struct {
 func newWorld() *world {
 	w := &world{hubs: map[string]*modelHub{}, clock: 1_800_000_000_000_000}
 	for i, id := range []string{"hub-a", "hub-b"} {
-		h := &modelHub{id: id, epoch: fmt.Sprintf("%032x", i+1)}
+		h := &modelHub{id: id, epoch: fmt.Sprintf("%032x", i+1), asked: map[laneKey]bool{}}
 		w.hubs[id] = h
 		w.event(h, kindEpochStarted, exportRecord{HubID: id, Number: 1, ID: h.epoch}, nil)
 		for n := range 2 {
@@ -85,7 +86,7 @@ func (w *world) log(a *modelApp, e clientlog.Entry) *clientlog.Entry {
 // send is one frame of one message: the send, the record, and, unless the copy is lost with the connection, the own copy.
 func (w *world) send(a *modelApp, to, id, text string, receipt, copyLost bool) {
 	digest := clientlog.Digest([]byte(text))
-	w.log(a, clientlog.Entry{Kind: clientlog.Sent, To: to, ClientMsgID: id, Digest: digest})
+	w.log(a, clientlog.Entry{Kind: clientlog.Sent, To: to, ClientMsgID: id, Digest: digest, Asked: receipt})
 	h := w.hubs[a.hub]
 	h.msgID++
 	body, err := wire.Marshal(map[string]string{"client_msg_id": id, "payload": text})
@@ -98,34 +99,69 @@ func (w *world) send(a *modelApp, to, id, text string, receipt, copyLost bool) {
 		rec.Dest, rec.LaneSeq = target.hub, h.laneSeq
 	}
 	e := w.event(h, kindChatAccepted, rec, body)
-	state := statePending
-	if receipt {
-		if rec.Dest == "" {
-			state = stateDelivered
-		}
-		w.event(h, kindReceiptSettled, exportRecord{ChatSeq: e.Seq, State: state}, nil)
+	if receipt && rec.Dest != "" {
+		h.asked[laneKey{h.id, rec.Dest, h.epoch, rec.LaneSeq}] = true
+	} else if receipt {
+		w.event(h, kindReceiptSettled, exportRecord{ChatSeq: e.Seq, State: stateDelivered}, nil)
 	}
 	if copyLost {
 		w.log(a, clientlog.Entry{Kind: clientlog.Joined})
 		return
 	}
 	w.log(a, clientlog.Entry{Kind: clientlog.Accepted, To: to, ClientMsgID: id, Digest: digest, Seq: e.Seq, MsgID: h.msgID})
-	if receipt {
-		w.log(a, clientlog.Entry{
-			Kind: clientlog.Receipt, ClientMsgID: id, Seq: e.Seq, Delivered: state == stateDelivered,
-			NotificationID: fmt.Sprintf("delivery-receipt:%d:%s", e.Seq, state),
-		})
+	if receipt && rec.Dest == "" {
+		w.tellReceipt(h, e, stateDelivered, nil)
 	}
+}
+
+// tellReceipt has the sender of a record told what was settled.
+func (w *world) tellReceipt(h *modelHub, chat *exportLine, state string, recipients []string) {
+	w.log(w.app(h.id, chat.Record.Sender), clientlog.Entry{
+		Kind: clientlog.Receipt, ClientMsgID: chat.Record.ClientMsgID, Seq: chat.Seq, Delivered: saysDelivered(state),
+		Deferred: state == stateDeferred, Expired: state == stateExpired, Recipients: recipients, RemoteHub: chat.Record.Dest,
+		NotificationID: fmt.Sprintf("delivery-receipt:%d:%s", chat.Seq, state),
+	})
+}
+
+// say makes what a hub says of another hub's chat the next record of its lane back.
+func (w *world) say(h *modelHub, chat *exportLine, state string) {
+	h.laneSeq++
+	rec := exportRecord{
+		ChatSeq: chat.Seq, State: state, Dest: chat.Record.Origin.Hub, LaneSeq: h.laneSeq, About: chat.Record.Origin.LaneSeq,
+	}
+	if saysDelivered(state) {
+		rec.Recipients = []string{chat.Record.Target}
+	}
+	w.event(h, kindReceiptSettled, rec, nil)
+}
+
+// hear takes what the other hub says of a chat, and tells its sender.
+func (w *world) hear(src, dst *modelHub, said *exportLine) {
+	dst.admitted++
+	i := slices.IndexFunc(dst.events, func(e *exportLine) bool {
+		return e.Kind == kindChatAccepted && e.Record.Dest == src.id && e.Record.LaneSeq == said.Record.About
+	})
+	w.event(dst, kindRemoteVerdict, exportRecord{
+		Origin: &originRow{Hub: src.id, Epoch: 1, EpochID: src.epoch, LaneSeq: said.Record.LaneSeq, AcceptedUS: said.TimeUS},
+		About:  said.Record.About, State: said.Record.State, HubSeq: said.Record.ChatSeq, Recipients: said.Record.Recipients,
+		ChatSeq: dst.events[i].Seq, Tells: said.Record.State,
+	}, nil)
+	w.tellReceipt(dst, dst.events[i], said.Record.State, said.Record.Recipients)
+	w.event(src, kindLaneAcked, exportRecord{Peer: dst.id, LaneSeq: said.Record.LaneSeq}, nil)
 }
 
 // cross takes the next record of the lane from one hub to the other, refusing it when told so. It says whether there was one.
 func (w *world) cross(from, to string, refuse bool) bool {
 	src, dst := w.hubs[from], w.hubs[to]
 	i := slices.IndexFunc(src.events, func(e *exportLine) bool {
-		return e.Kind == kindChatAccepted && e.Record.Dest == to && e.Record.LaneSeq == dst.admitted+1
+		return e.Record.Dest == to && e.Record.LaneSeq == dst.admitted+1
 	})
 	if i < 0 {
 		return false
+	}
+	if src.events[i].Kind == kindReceiptSettled {
+		w.hear(src, dst, src.events[i])
+		return true
 	}
 	w.crossRecord(src, dst, src.events[i], refuse)
 	return true
@@ -143,11 +179,20 @@ func (w *world) crossRecord(src, dst *modelHub, sent *exportLine, refuse bool) {
 		return
 	}
 	dst.msgID++
-	w.event(dst, kindChatAccepted, exportRecord{
+	in := w.event(dst, kindChatAccepted, exportRecord{
 		MsgID: dst.msgID, Sender: sent.Record.Sender + "@" + from, Target: senderSeat(sent.Record.Target, to).name,
 		ClientMsgID: sent.Record.ClientMsgID, Origin: o,
 	}, sent.body())
 	w.event(src, kindLaneAcked, exportRecord{Peer: to, LaneSeq: sent.Record.LaneSeq}, nil)
+	if !src.asked[laneKey{from, to, src.epoch, o.LaneSeq}] {
+		return
+	}
+	if o.LaneSeq%3 == 0 { // the recipient is there at the moment
+		w.say(dst, in, stateDelivered)
+		return
+	}
+	w.say(dst, in, statePending)
+	dst.asked[o.lane(to)] = true
 }
 
 func (w *world) refuse(src, dst *modelHub, sent *exportLine, o *originRow) {
@@ -155,6 +200,10 @@ func (w *world) refuse(src, dst *modelHub, sent *exportLine, o *originRow) {
 	w.event(src, kindRemoteRefused, exportRecord{Peer: dst.id, LaneSeq: sent.Record.LaneSeq, ChatSeq: sent.Seq, Reason: "not_permitted"}, nil)
 	if a := w.app(src.id, sent.Record.Sender); a != nil {
 		w.log(a, clientlog.Entry{Kind: clientlog.Refused, ClientMsgID: sent.Record.ClientMsgID, Reason: "not_permitted"})
+	}
+	if src.asked[laneKey{src.id, dst.id, src.epoch, o.LaneSeq}] {
+		w.event(src, kindReceiptSettled, exportRecord{ChatSeq: sent.Seq, State: statePending}, nil)
+		w.tellReceipt(src, sent, statePending, nil)
 	}
 }
 
@@ -173,7 +222,14 @@ func (w *world) read(a *modelApp) {
 	for _, e := range h.events[a.cursor:] {
 		a.cursor = e.Seq
 		rec := &e.Record
-		if e.Kind != kindChatAccepted || rec.Dest != "" || rec.Target != a.name || rec.Sender == a.name || a.has[rec.Sender+" "+rec.ClientMsgID] {
+		if e.Kind != kindChatAccepted || rec.Dest != "" || rec.Target != a.name || rec.Sender == a.name {
+			continue
+		}
+		if rec.Origin != nil && h.asked[rec.Origin.lane(h.id)] {
+			defer w.say(h, e, stateDeferred) // after the loop: it adds events
+			delete(h.asked, rec.Origin.lane(h.id))
+		}
+		if a.has[rec.Sender+" "+rec.ClientMsgID] {
 			continue
 		}
 		a.has[rec.Sender+" "+rec.ClientMsgID] = true
@@ -184,12 +240,16 @@ func (w *world) read(a *modelApp) {
 	}
 }
 
-// drain lets everything arrive.
+// drain lets everything arrive, and what is said of it.
 func (w *world) drain() {
-	for w.cross("hub-a", "hub-b", false) || w.cross("hub-b", "hub-a", false) {
+	for range 2 {
+		for w.cross("hub-a", "hub-b", false) || w.cross("hub-b", "hub-a", false) {
+		}
+		for _, a := range w.apps {
+			w.read(a)
+		}
 	}
-	for _, a := range w.apps {
-		w.read(a)
+	for w.cross("hub-a", "hub-b", false) || w.cross("hub-b", "hub-a", false) {
 	}
 }
 

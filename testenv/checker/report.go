@@ -21,11 +21,14 @@ const (
 	EffectBeforeSync Word = "effect_before_sync"
 	Contradiction    Word = "contradiction"
 	Unproven         Word = "unproven"
+	ReceiptMissing   Word = "receipt_missing"
+	ReceiptConflict  Word = "receipt_conflict"
+	ReceiptFalse     Word = "receipt_false"
 )
 
 // Words lists every word.
 func Words() []Word {
-	return []Word{AcceptedLost, DeliveredTwice, Order, Altered, EffectBeforeSync, Contradiction, Unproven}
+	return []Word{AcceptedLost, DeliveredTwice, Order, Altered, EffectBeforeSync, Contradiction, Unproven, ReceiptMissing, ReceiptConflict, ReceiptFalse}
 }
 
 // shownPerWord bounds the findings kept in detail; all are counted.

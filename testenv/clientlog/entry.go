@@ -50,13 +50,14 @@ type Entry struct {
 	MsgID       uint64   `json:"msg_id,omitzero"`        // accepted, received, receipt
 	Reason      string   `json:"reason,omitzero"`        // refused, receipt
 	Replayed    bool     `json:"replayed,omitzero"`      // received
+	Asked       bool     `json:"asked,omitzero"`         // sent: a receipt was asked for
 
 	NotificationID string   `json:"notification_id,omitzero"` // receipt
 	Delivered      bool     `json:"delivered,omitzero"`       // receipt
 	Deferred       bool     `json:"deferred,omitzero"`        // receipt
 	Expired        bool     `json:"expired,omitzero"`         // receipt
 	Recipients     []string `json:"recipients,omitzero"`      // receipt
-	RemoteHub      string   `json:"remote_hub,omitzero"`      // receipt: the hub whose verdict is still awaited
+	RemoteHub      string   `json:"remote_hub,omitzero"`      // receipt: the hub of the recipient, when it is another one
 }
 
 // Digest is the lower-case hex SHA-256 of a payload: of the text when the payload is a JSON string, else of its raw

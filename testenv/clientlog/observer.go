@@ -70,7 +70,7 @@ func (o *Observer) OnSent(frame []byte) {
 	if err != nil || text(f, "type") != string(wire.TypeChat) {
 		return
 	}
-	o.note(Entry{Kind: Sent, To: text(f, "target"), ClientMsgID: text(f, "client_msg_id"), Digest: payloadDigest(f)})
+	o.note(Entry{Kind: Sent, To: text(f, "target"), ClientMsgID: text(f, "client_msg_id"), Digest: payloadDigest(f), Asked: flag(f, "receipt_requested")})
 }
 
 // OnEvent notes what the client tells, except chats: take notes those.
@@ -136,6 +136,11 @@ func text(f wire.Object, name string) string {
 	v, _ := f.Get(name)
 	s, _ := v.Text()
 	return s
+}
+
+func flag(f wire.Object, name string) bool {
+	v, _ := f.Get(name)
+	return string(v) == "true"
 }
 
 func number(f wire.Object, name string) uint64 {
