@@ -56,9 +56,10 @@ demo-fault: build ## the demo must notice every planted fault
 		echo "fault $$fault: found"; \
 	done
 
-bench: build ## the product beside the bare pipeline, settled messages, idle agents
+bench: build ## the product beside the bare pipeline, an outage, settled messages, idle agents
 	$(BIN) bench hub $(ARGS)
 	$(BIN) bench relay $(ARGS)
+	$(BIN) bench outage $(ARGS)
 	$(BIN) bench settled $(ARGS)
 	$(BIN) bench idle $(ARGS)
 

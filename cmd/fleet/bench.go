@@ -14,17 +14,19 @@ import (
 
 func (a *app) benchCommand() *cobra.Command {
 	return groupCommand("bench", "Measure this machine: the product beside the bare pipeline, in one run",
-		a.benchHubCommand(), a.benchRelayCommand(), a.benchSettledCommand(), a.benchIdleCommand())
+		a.benchHubCommand(), a.benchRelayCommand(), a.benchOutageCommand(), a.benchSettledCommand(), a.benchIdleCommand())
 }
 
 // benchFlags are what hub and relay share.
 type benchFlags struct {
-	pairs int
-	span  time.Duration
-	work  string
+	pairs    int
+	span     time.Duration
+	work     string
+	receipts bool
 }
 
-func (f *benchFlags) add(a *app, cmd *cobra.Command) {
+func (f *benchFlags) add(a *app, cmd *cobra.Command, receipts bool) {
+	cmd.Flags().BoolVar(&f.receipts, "receipts", receipts, "ask the product for a receipt of each message, and wait for it")
 	cmd.Flags().IntVar(&f.pairs, "pairs", 3, "measurements of each, in turn")
 	cmd.Flags().DurationVar(&f.span, "span", 5*time.Second, "length of one measurement")
 	cmd.Flags().StringVar(&f.work, "work", "", "folder on the disk to measure (default: the temporary one)")
@@ -37,7 +39,12 @@ func (a *app) compare(ctx context.Context, hops int, f benchFlags) error {
 	if err != nil {
 		return err
 	}
+	shapes := load.Shapes()
+	for i := range shapes {
+		shapes[i].Receipts = f.receipts
+	}
 	c, err := load.Compare(ctx, load.Options{
+		Shapes:    shapes,
 		Subject:   &load.Product{Binary: binary, Hops: hops},
 		Yardstick: &load.Skeleton{Command: []string{binary, "testing__skeleton"}, Hops: hops},
 		Pairs:     f.pairs, Length: load.Length{Warmup: time.Second, For: f.span}, Dir: f.work,

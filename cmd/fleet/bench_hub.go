@@ -18,6 +18,6 @@ sender, 64 senders with one message in flight, and 64 with 32. Only the ratios m
 		Args: cobra.NoArgs,
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return a.compare(ctx, 1, f) }),
 	}
-	f.add(a, cmd)
+	f.add(a, cmd, false)
 	return cmd
 }

@@ -20,6 +20,8 @@ type Target struct {
 	Senders string // HOST:PORT of the hub of the senders
 	Reader  string // HOST:PORT of the hub of the reader
 	To      string // address of the reader as the senders use it: ReaderSeat, or ReaderSeat@hub
+	// Receipts says that the hub tells its senders what became of their messages.
+	Receipts bool
 }
 
 // ReaderSeat is the reader's name on its hub.
@@ -31,6 +33,9 @@ type Shape struct {
 	Senders int
 	Window  int // messages in flight per sender
 	Bytes   int // of one JSON frame as sent; 0 is 400
+	// Receipts asks for a receipt of each message, where the target tells them: its place is free again only when the
+	// sender was told that it is delivered.
+	Receipts bool
 }
 
 // Shapes are the three loads of docs/performance.md.
@@ -65,6 +70,8 @@ const patience = 30 * time.Second
 // generator is one measurement in progress.
 type generator struct {
 	shape   Shape
+	parts   uint32 // of a message that is done
+	extra   string // members of each frame
 	to      string
 	senders []*sender
 	reader  *webSocket
@@ -85,23 +92,30 @@ type sender struct {
 	slots []slot
 }
 
-// slot is one place: when its message left and which of the two halves have come.
+// slot is one place: when its message left and which of its parts have come.
 type slot struct {
 	sentNS atomic.Int64
-	halves atomic.Uint32
+	parts  atomic.Uint32
 }
 
 const (
-	halfCopy = 1 // the hub answered
-	halfRead = 2 // the reader has it
+	partCopy    = 1 // the hub answered
+	partRead    = 2 // the reader has it
+	partReceipt = 4 // the sender was told what became of it
 )
+
+// askReceipt is the member that asks.
+const askReceipt = `,"receipt_requested":true`
 
 // Generate drives a target and measures. begin and end, if not nil, are called where counting begins and ends.
 func Generate(ctx context.Context, t Target, s Shape, l Length, begin, end func()) (Measured, error) {
 	if s.Bytes == 0 {
 		s.Bytes = 400
 	}
-	g := &generator{shape: s, to: t.To, limit: int64(l.Messages), reached: make(chan struct{})}
+	g := &generator{shape: s, parts: partCopy | partRead, to: t.To, limit: int64(l.Messages), reached: make(chan struct{})}
+	if s.Receipts && t.Receipts {
+		g.parts, g.extra = g.parts|partReceipt, askReceipt
+	}
 	defer g.close()
 	if err := g.connect(ctx, t); err != nil {
 		return Measured{}, err
@@ -202,7 +216,7 @@ func hello(name string) []byte {
 
 // send keeps the window full until it is told to stop.
 func (g *generator) send(ctx context.Context, number int, s *sender) error {
-	head := []byte(`{"sender":"` + senderName(number) + `","target":"` + g.to + `","type":"chat","client_msg_id":"` + strconv.Itoa(number) + `.`)
+	head := chatHead(number, g.to, g.extra)
 	var frame []byte
 	for n := uint64(0); !g.stop.Load(); n++ {
 		place, err := s.place(ctx)
@@ -216,6 +230,11 @@ func (g *generator) send(ctx context.Context, number int, s *sender) error {
 		}
 	}
 	return g.ended(s.ws.flush())
+}
+
+// chatHead begins every chat of a sender, up to the middle of its id.
+func chatHead(number int, to, extra string) []byte {
+	return []byte(`{"sender":"` + senderName(number) + `","target":"` + to + `","type":"chat"` + extra + `,"client_msg_id":"` + strconv.Itoa(number) + `.`)
 }
 
 // place is a free place of the window. What is written leaves before waiting for one.
@@ -259,16 +278,36 @@ func (g *generator) copies(number int, s *sender) error {
 		from, place, ok := idOf(buf)
 		switch {
 		case ok && from == number && place < len(s.slots):
-			g.half(s, place, halfCopy)
+			if part := partOf(buf); part != 0 {
+				g.part(s, place, part)
+			}
 		case bytes.Contains(buf, []byte(`"type":"error"`)):
 			return fmt.Errorf("the hub refused a message: %s", buf)
 		}
 	}
 }
 
+// partOf is what a frame with an id of ours is to its sender: its own copy, or a receipt; 0 for one that settles nothing.
+func partOf(frame []byte) uint32 {
+	switch {
+	case !isReceipt(frame):
+		return partCopy
+	case bytes.Contains(frame, []byte(`"delivered":true`)), bytes.Contains(frame, []byte(`"expired":true`)):
+		return partReceipt
+	}
+	return 0
+}
+
+// isReceipt looks at the beginning only, where hubs write the type: a payload may say anything.
+func isReceipt(frame []byte) bool {
+	return bytes.Contains(frame[:min(len(frame), 200)], []byte(`"type":"delivery_receipt"`))
+}
+
+// ackHead begins every acknowledgement of the reader.
+const ackHead = `{"sender":"` + ReaderSeat + `","target":"System","type":"ack","payload":"","seq":`
+
 // read is the reader: it acknowledges each message.
 func (g *generator) read() error {
-	ack := []byte(`{"sender":"` + ReaderSeat + `","target":"System","type":"ack","payload":"","seq":`)
 	var buf, out []byte
 	var err error
 	for {
@@ -283,7 +322,7 @@ func (g *generator) read() error {
 		if !ok || from >= len(g.senders) || place >= len(g.senders[from].slots) {
 			return fmt.Errorf("the reader got a message nobody sent: %s", buf)
 		}
-		out = append(strconv.AppendUint(append(out[:0], ack...), seq, 10), '}')
+		out = append(strconv.AppendUint(append(out[:0], ackHead...), seq, 10), '}')
 		if err := g.reader.write(out); err != nil {
 			return g.ended(err)
 		}
@@ -292,17 +331,17 @@ func (g *generator) read() error {
 				return g.ended(err)
 			}
 		}
-		g.half(g.senders[from], place, halfRead)
+		g.part(g.senders[from], place, partRead)
 	}
 }
 
-// half notes one of the two halves of a message; with the second its place is free.
-func (g *generator) half(s *sender, place int, half uint32) {
+// part notes one of the parts of a message; with the last its place is free.
+func (g *generator) part(s *sender, place int, part uint32) {
 	sl := &s.slots[place]
-	if sl.halves.Or(half)|half != halfCopy|halfRead {
+	if sl.parts.Or(part)|part != g.parts {
 		return
 	}
-	sl.halves.Store(0)
+	sl.parts.Store(0)
 	g.all.Add(1)
 	if g.begun.Load() {
 		g.stats.add(time.Duration(time.Now().UnixNano() - sl.sentNS.Load()))

@@ -52,12 +52,12 @@ func (p *Product) Start(ctx context.Context, dir string) (Target, error) {
 		}
 	}
 	if p.Hops == 1 {
-		return Target{Senders: p.nodes[0].Agents, Reader: p.nodes[0].Agents, To: ReaderSeat}, nil
+		return Target{Senders: p.nodes[0].Agents, Reader: p.nodes[0].Agents, To: ReaderSeat, Receipts: true}, nil
 	}
 	if err := cluster.Join(ctx, p.nodes[0], p.nodes[1], "bench/*"); err != nil {
 		return Target{}, err
 	}
-	return Target{Senders: p.nodes[0].Agents, Reader: p.nodes[1].Agents, To: ReaderSeat + "@" + p.nodes[1].Hub}, nil
+	return Target{Senders: p.nodes[0].Agents, Reader: p.nodes[1].Agents, To: ReaderSeat + "@" + p.nodes[1].Hub, Receipts: true}, nil
 }
 
 func hubName(i int) string { return []string{"atlas.example", "borea.example"}[i] }

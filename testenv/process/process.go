@@ -146,6 +146,23 @@ func (p *Process) awaitReady(ctx context.Context, r *run) error {
 // Kill ends the process with SIGKILL and waits until it is gone.
 func (p *Process) Kill() error { return p.end(context.Background(), syscall.SIGKILL) }
 
+// Pause stops the process where it is, without its knowledge; Resume lets it go on. A paused process can be killed.
+func (p *Process) Pause() error { return p.signal(syscall.SIGSTOP) }
+
+// Resume ends a pause.
+func (p *Process) Resume() error { return p.signal(syscall.SIGCONT) }
+
+func (p *Process) signal(s syscall.Signal) error {
+	r := p.current()
+	if r == nil || r.ended() {
+		return fmt.Errorf("%s is not running", p.spec.Name)
+	}
+	if err := r.cmd.Process.Signal(s); err != nil {
+		return fmt.Errorf("signal %v to %s: %w", s, p.spec.Name, err)
+	}
+	return nil
+}
+
 // Stop asks the process to end with SIGTERM and waits until it is gone. When ctx ends first the process is killed and
 // the error says so.
 func (p *Process) Stop(ctx context.Context) error { return p.end(ctx, syscall.SIGTERM) }

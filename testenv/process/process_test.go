@@ -57,6 +57,31 @@ func start(t *testing.T, role string) (*Process, error) {
 	return p, p.Start(ctx)
 }
 
+// TestPause holds that a paused process hears nothing until it goes on, and can be killed.
+func TestPause(t *testing.T) {
+	p, err := start(t, "polite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := p.Stop(ctx); err == nil {
+		t.Error("a paused process heard SIGTERM")
+	}
+	if err := p.Resume(); err == nil {
+		t.Error("what was killed goes on")
+	}
+	if p, err = start(t, "polite"); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.Pause(), p.Resume(), p.Stop(t.Context())); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestStopIsGraceful(t *testing.T) {
 	p, err := start(t, "polite")
 	if err != nil {
