@@ -85,7 +85,6 @@ const (
 	kindInboundRefused = "inbound_refused"
 	kindLaneAcked      = "lane_acked"
 	kindRemoteRefused  = "remote_refused"
-	kindRemoteVerdict  = "remote_verdict"
 )
 
 // readExport indexes one export. Findings that need nothing but this journal are reported at once.
