@@ -5,13 +5,14 @@ import (
 	"slices"
 	"time"
 
+	"fleetrelay/hub/journal"
 	"fleetrelay/hub/wire"
 )
 
 // Faults lists the planted faults of the testing__fault door: each makes a node
 // break one promise, so that a checker can be seen to notice.
 func Faults() []string {
-	return []string{"loss", "double", "swap", "altered", faultEarly, "panic"}
+	return []string{"loss", "double", "swap", "altered", faultEarly, "panic", "receipt_loss", "receipt_twice", "receipt_false"}
 }
 
 // fault is a planted fault. A nil fault does nothing.
@@ -79,6 +80,21 @@ func (f *fault) onTheWay(c *wire.ChatFrame) []*wire.ChatFrame {
 	}
 	return []*wire.ChatFrame{c}
 }
+
+// tells is what a sender is told by a far verdict: what it should be; with
+// "receipt_loss" nothing; with "receipt_false" that a chat which waits is delivered.
+func (f *fault) tells(state journal.ReceiptState) journal.ReceiptState {
+	switch {
+	case f.strikes("receipt_loss"):
+		return 0
+	case state == journal.ReceiptPending && f.strikes("receipt_false"):
+		return journal.ReceiptDelivered
+	}
+	return state
+}
+
+// tellsTwice says that a receipt is to be told again with another content.
+func (f *fault) tellsTwice() bool { return f.strikes("receipt_twice") }
 
 // faultEarly tells before the sync.
 const faultEarly = "early_effect"

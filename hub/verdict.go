@@ -156,11 +156,17 @@ func (c *inboundCommand) heardBack(v *view, d *draft) {
 	}
 	chat := v.waitingChat(w)
 	rec.ChatSeq, rec.MsgID, rec.Sender, rec.Target = w.chatSeq, chat.MsgID, chat.Sender, chat.Target
-	rec.ClientMsgID, rec.Tells = chat.ClientMsgID, w.tells(rec.State)
+	rec.ClientMsgID, rec.Tells = chat.ClientMsgID, v.config.fault.tells(w.tells(rec.State))
 	seq := d.add(v.now, rec)
-	if rec.Tells != 0 {
-		to := v.ro.byName(chat.Sender)
-		d.tellSender(v, chat.Sender, to, noteItem(to, seq, remoteReceipt(v.config.self, v.now, &rec)))
+	if rec.Tells == 0 {
+		return
+	}
+	to := v.ro.byName(chat.Sender)
+	d.tellSender(v, chat.Sender, to, noteItem(to, seq, remoteReceipt(v.config.self, v.now, &rec)))
+	if v.config.fault.tellsTwice() {
+		other := rec
+		other.Reason = string(wire.ReasonNoLiveRecipient)
+		d.tell(to, frameItem(remoteReceipt(v.config.self, v.now, &other)))
 	}
 }
 

@@ -18,8 +18,10 @@ import (
 
 // Counts are shared by all applications of one run.
 type Counts struct {
-	Accepted, Delivered, Receipts atomic.Int64
-	lastUS                        atomic.Int64
+	Accepted, Delivered atomic.Int64
+	// Owed is how many messages were sent that ask for a receipt and whose senders were not told their outcome.
+	Owed   atomic.Int64
+	lastUS atomic.Int64
 }
 
 // Touch notes that something has happened.
@@ -47,6 +49,7 @@ type App struct {
 	mu     sync.Mutex
 	client *client.Client // nil while offline
 	cursor client.Cursor
+	owed   map[string]bool // client message ids whose outcome is awaited
 }
 
 // New makes an application of a node, offline. Its log goes into the folder logs.
@@ -55,7 +58,7 @@ func New(n *cluster.Node, seat, logs string, counts *Counts) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &App{Node: n, Seat: seat, log: log, watch: clientlog.Observe(log, seat, n.Hub), counts: counts}, nil
+	return &App{Node: n, Seat: seat, log: log, watch: clientlog.Observe(log, seat, n.Hub), counts: counts, owed: map[string]bool{}}, nil
 }
 
 // Address is the seat as other hubs address it.
@@ -83,12 +86,35 @@ func (a *App) Join(ctx context.Context) error {
 }
 
 func (a *App) other(ev client.Event) {
-	switch ev.(type) {
+	switch ev := ev.(type) {
 	case client.Accepted:
 		a.counts.count(&a.counts.Accepted)
 	case client.Receipt:
-		a.counts.count(&a.counts.Receipts)
+		a.counts.Touch()
+		if ev.Delivered || ev.Expired {
+			a.settled(ev.ClientMsgID)
+		}
+	case client.ErrorFrame:
+		a.settled(ev.ClientMsgID)
 	}
+}
+
+// settled notes that the outcome of a message was told.
+func (a *App) settled(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.owed[id] {
+		delete(a.owed, id)
+		a.counts.Owed.Add(-1)
+	}
+}
+
+// awaits notes that the outcome of a message is awaited.
+func (a *App) awaits(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.owed[id] = true
+	a.counts.Owed.Add(1)
 }
 
 // Leave makes the application offline. It does nothing when it is.
@@ -115,8 +141,11 @@ func (a *App) Online() bool {
 // Close ends the application and its log.
 func (a *App) Close() error { return errors.Join(a.Leave(), a.log.Close()) }
 
-// Send hands over one message. It blocks while Window of them are without an answer.
+// Send hands over one message, which has an id of its own. It blocks while Window of them are without an answer.
 func (a *App) Send(ctx context.Context, m client.Message) error {
+	if m.ReceiptRequested {
+		a.awaits(m.ClientMsgID)
+	}
 	if _, err := a.client.Send(ctx, m); err != nil {
 		return fmt.Errorf("%s: send: %w", a.Address(), err)
 	}

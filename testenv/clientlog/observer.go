@@ -82,26 +82,39 @@ func (o *Observer) OnEvent(ev client.Event) {
 		if ev.ClientMsgID != "" {
 			o.note(Entry{Kind: Refused, ClientMsgID: ev.ClientMsgID, Reason: string(ev.Code)})
 		}
-	case client.Receipt:
-		o.note(Entry{
-			Kind: Receipt, ClientMsgID: ev.ClientMsgID, Seq: ev.MessageSeq, MsgID: ev.MessageID, Reason: string(ev.Reason),
-			NotificationID: ev.NotificationID, Delivered: ev.Delivered, Deferred: ev.Deferred, Expired: ev.Expired,
-			Recipients: ev.Recipients, RemoteHub: ev.RemoteHub,
-		})
 	}
 }
 
-// onRaw notes own copies with their payload, which the client's event leaves out.
+// onRaw notes what the client's events leave out: own copies with their payload, and receipts that it was told before.
 func (o *Observer) onRaw(message []byte) bool {
 	f, err := wire.ParseObject(message, wire.Limits{MaxBytes: maxFrame})
-	if err != nil || text(f, "type") != string(wire.TypeChat) || text(f, "sender") != o.who {
+	if err != nil {
 		return false
 	}
-	o.note(Entry{
-		Kind: Accepted, To: text(f, "target"), ClientMsgID: text(f, "client_msg_id"), Digest: payloadDigest(f),
-		Seq: number(f, "seq"), MsgID: number(f, "msg_id"),
-	})
+	switch text(f, "type") {
+	case string(wire.TypeDeliveryReceipt):
+		o.note(receiptEntry(f))
+	case string(wire.TypeChat):
+		if text(f, "sender") == o.who {
+			o.note(Entry{
+				Kind: Accepted, To: text(f, "target"), ClientMsgID: text(f, "client_msg_id"), Digest: payloadDigest(f),
+				Seq: number(f, "seq"), MsgID: number(f, "msg_id"),
+			})
+		}
+	}
 	return false
+}
+
+func receiptEntry(f wire.Object) Entry {
+	e := Entry{
+		Kind: Receipt, ClientMsgID: text(f, "client_msg_id"), Seq: number(f, "message_seq"), MsgID: number(f, "message_id"),
+		Reason: text(f, "reason"), NotificationID: text(f, "receipt_notification_id"), Delivered: flag(f, "delivered"),
+		Deferred: flag(f, "deferred"), Expired: flag(f, "expired"), RemoteHub: text(f, "remote_hub"),
+	}
+	if v, ok := f.Get("recipients"); ok && wire.Unmarshal(v, &e.Recipients) != nil {
+		e.Recipients = []string{string(v)} // whatever it is, it is what was told
+	}
+	return e
 }
 
 // take notes a chat unless the application has it from an earlier life.
@@ -140,7 +153,8 @@ func text(f wire.Object, name string) string {
 
 func flag(f wire.Object, name string) bool {
 	v, _ := f.Get(name)
-	return string(v) == "true"
+	set, _ := v.Bool()
+	return set
 }
 
 func number(f wire.Object, name string) uint64 {

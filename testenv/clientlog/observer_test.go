@@ -26,7 +26,7 @@ func TestObserverNotesWhatTheApplicationSees(t *testing.T) {
 			opts.Recorder.OnEvent(ev)
 			opts.OnEvent(ev)
 		}
-		opts.Recorder.OnSent([]byte(`{"sender":"p/a","target":"p/b@hub-b","type":"chat","payload":"x","client_msg_id":"a1"}`))
+		opts.Recorder.OnSent([]byte(`{"sender":"p/a","target":"p/b@hub-b","type":"chat","payload":"x","client_msg_id":"a1","receipt_requested":true}`))
 		opts.Recorder.OnSent([]byte(`{"sender":"p/a","type":"heartbeat"}`))
 		if opts.OnRaw([]byte(`{"sender":"p/a","target":"p/b@hub-b","type":"chat","payload":"x","client_msg_id":"a1","seq":7,"msg_id":5}`)) {
 			t.Error("an own copy was kept from the client")
@@ -35,19 +35,25 @@ func TestObserverNotesWhatTheApplicationSees(t *testing.T) {
 	}
 	o.OnEvent(client.ErrorFrame{ClientMsgID: "a2", Code: wire.ReasonNotPermitted})
 	o.OnEvent(client.ErrorFrame{Code: wire.ReasonMalformedJSON}) // of no message
-	o.OnEvent(client.Receipt{MessageSeq: 7, NotificationID: "delivery-receipt:7:deferred", Delivered: true, Deferred: true, Recipients: []string{"p/b"}})
+	for range 2 {                                                // told again, which the client does not pass on
+		o.onRaw([]byte(`{"type":"delivery_receipt","message_seq":7,"message_id":5,"delivered":true,"deferred":true,"recipients":["p/b"],"receipt_notification_id":"delivery-receipt:7:deferred","client_msg_id":"a1","remote_hub":"hub-b"}`))
+	}
 	if o.Err() != nil || w.Close() != nil || taken != 1 || others != 4 {
 		t.Errorf("%v, %d taken, %d others", o.Err(), taken, others)
 	}
 	x := Digest([]byte("x"))
-	joined, sent := Entry{Kind: Joined, Roles: []string{"p/r"}}, Entry{Kind: Sent, To: "p/b@hub-b", ClientMsgID: "a1", Digest: x}
+	joined, sent := Entry{Kind: Joined, Roles: []string{"p/r"}}, Entry{Kind: Sent, To: "p/b@hub-b", ClientMsgID: "a1", Digest: x, Asked: true}
 	accepted := Entry{Kind: Accepted, To: "p/b@hub-b", ClientMsgID: "a1", Digest: x, Seq: 7, MsgID: 5}
+	told := Entry{
+		Kind: Receipt, ClientMsgID: "a1", Seq: 7, MsgID: 5, NotificationID: "delivery-receipt:7:deferred", Delivered: true, Deferred: true,
+		Recipients: []string{"p/b"}, RemoteHub: "hub-b",
+	}
 	want := []Entry{
 		joined,
 		{Kind: Received, To: "p/a", Sender: "p/b@hub-b", ClientMsgID: "b1", Digest: Digest([]byte("hé")), Seq: 4, MsgID: 3},
 		sent, accepted, joined, sent, accepted,
 		{Kind: Refused, ClientMsgID: "a2", Reason: "not_permitted"},
-		{Kind: Receipt, Seq: 7, NotificationID: "delivery-receipt:7:deferred", Delivered: true, Deferred: true, Recipients: []string{"p/b"}},
+		told, told,
 	}
 	for i := range want {
 		want[i].Who, want[i].Hub = "p/a", "hub-a"

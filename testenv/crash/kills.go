@@ -38,7 +38,7 @@ func drawPlans(rng *rand.Rand, kills, readers int, total int64) []plan {
 			p.victims = []int{0, 1}
 		case left >= 2 && rng.IntN(5) == 0:
 			p.again = true
-		case left >= 2 && rng.IntN(2) == 0:
+		case left >= 2 && rng.IntN(3) > 0:
 			p.point = drawPoint(rng)
 		}
 		for range rng.IntN(3) {
@@ -66,7 +66,7 @@ const lastPoint = 60
 func drawPoint(rng *rand.Rand) string {
 	points := []string{
 		journal.PointStoreOpen, journal.PointStoreOpened, journal.PointApplyBefore, journal.PointApplyAfter,
-		journal.PointSyncBefore, journal.PointSyncAfter, journal.PointHeadWrite, journal.PointHeadSync,
+		journal.PointSyncBefore, journal.PointSyncAfter, journal.PointHeadWrite, journal.PointHeadSync, journal.PointSnapshotApply,
 	}
 	p := failpoint.Point{Name: points[rng.IntN(len(points))], Hit: 1, Action: failpoint.Kill}
 	if p.Name != journal.PointStoreOpen && p.Name != journal.PointStoreOpened {

@@ -16,7 +16,9 @@ import (
 )
 
 // Faults are the planted faults that a run must find.
-func Faults() []string { return []string{"loss", "double", "swap", "altered", "early_effect"} }
+func Faults() []string {
+	return []string{"loss", "double", "swap", "altered", "early_effect", "receipt_loss", "receipt_twice", "receipt_false"}
+}
 
 // wordOf is the word under which the checker must find a planted fault.
 func wordOf(fault string) checker.Word {
@@ -31,6 +33,12 @@ func wordOf(fault string) checker.Word {
 		return checker.Altered
 	case "early_effect":
 		return checker.EffectBeforeSync
+	case "receipt_loss":
+		return checker.ReceiptMissing
+	case "receipt_twice":
+		return checker.ReceiptConflict
+	case "receipt_false":
+		return checker.ReceiptFalse
 	}
 	panic("no planted fault " + fault)
 }
@@ -58,7 +66,7 @@ func Main(ctx context.Context, binary string, args []string, stdout, stderr io.W
 	flags := flag.NewFlagSet("crash", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.IntVar(&s.messages, "messages", 10_000, "messages across, each way")
-	flags.IntVar(&s.kills, "kills", 20, "SIGKILLs")
+	flags.IntVar(&s.kills, "kills", 50, "SIGKILLs")
 	flags.IntVar(&s.senders, "senders", 8, "senders on each node")
 	flags.Uint64Var(&s.seed, "seed", 0, "repeats a run (0: a new one)")
 	flags.StringVar(&s.faults, "faults", strings.Join(Faults(), ","), "planted faults to be found afterwards")

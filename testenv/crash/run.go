@@ -233,10 +233,9 @@ func (r *run) drain(ctx context.Context) error {
 	r.total.Touch()
 	want := r.expected()
 	return process.Poll(ctx, func() error {
-		got := r.total.Delivered.Load()
-		quiet := r.total.Quiet()
-		if got < want && quiet < r.o.Quiet {
-			return fmt.Errorf("%d of %d messages have arrived", got, want)
+		got, owed := r.total.Delivered.Load(), r.total.Owed.Load()
+		if (got < want || owed > 0) && r.total.Quiet() < r.o.Quiet {
+			return fmt.Errorf("%d of %d messages have arrived, %d receipts are owed", got, want, owed)
 		}
 		return nil
 	})

@@ -40,7 +40,10 @@ const localEvery = 10
 // perSender is how many messages send sends in all.
 func perSender(n int) int { return n + (n+localEvery-1)/localEvery }
 
+// unasked is how many messages there are for each one without a receipt.
+const unasked = 16
+
 func sendOne(ctx context.Context, a *app.App, rng *rand.Rand, to, id string) error {
 	text := id + " " + strings.Repeat("payload ", rng.IntN(50))
-	return a.Send(ctx, client.Message{To: to, Text: text, ClientMsgID: id, ReceiptRequested: rng.IntN(8) == 0})
+	return a.Send(ctx, client.Message{To: to, Text: text, ClientMsgID: id, ReceiptRequested: rng.IntN(unasked) > 0})
 }

@@ -213,9 +213,9 @@ func (p *pair) drain(ctx context.Context) error {
 	p.wire.Set(faults.Plan{})
 	p.counts.Touch()
 	return process.Poll(ctx, func() error {
-		want, got := p.handed.Load(), p.counts.Delivered.Load()
-		if got < want && p.counts.Quiet() < p.o.Quiet {
-			return fmt.Errorf("%d of %d messages have arrived", got, want)
+		want, got, owed := p.handed.Load(), p.counts.Delivered.Load(), p.counts.Owed.Load()
+		if (got < want || owed > 0) && p.counts.Quiet() < p.o.Quiet {
+			return fmt.Errorf("%d of %d messages have arrived, %d receipts are owed", got, want, owed)
 		}
 		return nil
 	})
