@@ -11,8 +11,9 @@ import (
 	"fleetrelay/hub/wire"
 )
 
-// ackMemory is how many acknowledgements are repeated on a new connection.
-const ackMemory = 256
+// ackMemory is how many acknowledgements are repeated on a new connection: more than a burst leaves on its way into a
+// journal, so that a hub that dies then still learns what was taken.
+const ackMemory = 4096
 
 // Cursor is a position in one hub's sequence.
 type Cursor struct {

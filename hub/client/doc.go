@@ -18,7 +18,7 @@
 //     Window chats (default 16,384 of each key). A repeat from farther back, or after a restart of the program, is
 //     told again. A known number with another sender or client_msg_id is a new chat: the hub's journal was put back.
 //   - A directed chat that reached us is acknowledged, and the cursor moved past it, after OnEvent returned. The last
-//     256 acknowledgements are repeated on a new connection, since the hub does not confirm them.
+//     4,096 acknowledgements are repeated on a new connection, since the hub does not confirm them.
 //   - OnEvent is called from one goroutine, in the order of the wire. While it runs nothing is read, so a slow
 //     application slows its hub's queue and is in the end closed as a slow reader; its mailbox makes up for it.
 //   - What waits is bounded: MaxOutstanding messages and MaxOutstandingBytes; Send blocks beyond.

@@ -1,5 +1,5 @@
 // Package app is one application in a run on real nodes: a seat with hub/client, a log that the checker judges by, and
-// counters that the run's driver looks at. An application may leave and come back; it resumes where it was. It owns no verdict.
+// counters that the run's driver looks at. An application may leave and come back; it resumes where it was, and a little before. It owns no verdict.
 package app
 
 import (
@@ -48,8 +48,10 @@ type App struct {
 
 	mu     sync.Mutex
 	client *client.Client // nil while offline
-	cursor client.Cursor
-	owed   map[string]bool // client message ids whose outcome is awaited
+	// cursor is where the next life resumes: where the life before it began. A kill may have taken the acknowledgements
+	// that the last life left behind, which no hub confirms; what is replayed is acknowledged again.
+	cursor, ended client.Cursor
+	owed          map[string]bool // client message ids whose outcome is awaited
 }
 
 // New makes an application of a node, offline. Its log goes into the folder logs.
@@ -127,7 +129,7 @@ func (a *App) Leave() error {
 		return nil
 	}
 	err := c.Close()
-	a.cursor = c.Cursor()
+	a.cursor, a.ended = a.ended, c.Cursor()
 	return errors.Join(err, a.watch.Err())
 }
 
