@@ -67,6 +67,9 @@ func TestScripts(t *testing.T) {
 			"linked": func(ts *testscript.TestScript, _ bool, args []string) {
 				await(ts, args[0], func(s node.Status) bool { return len(s.Peers) == 1 && s.Peers[0].Link == string(relay.Up) })
 			},
+			"unlinked": func(ts *testscript.TestScript, _ bool, args []string) {
+				await(ts, args[0], func(s node.Status) bool { return len(s.Peers) == 1 && !s.Peers[0].LinkUp() })
+			},
 			"measured": func(ts *testscript.TestScript, _ bool, args []string) {
 				await(ts, args[0], func(s node.Status) bool { return len(s.Peers) == 1 && s.Peers[0].RTTUS > 0 })
 			},
