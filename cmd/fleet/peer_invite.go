@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fleetrelay/cmd/fleet/node"
+	"fleetrelay/hub"
 )
 
 func (a *app) peerInviteCommand() *cobra.Command {
@@ -26,8 +27,8 @@ Without --endpoint it names the addresses that fleet status shows as announced.`
   fleet peer invite --endpoint relay.example.org:8877 --expires 2h`,
 		Args: nothing,
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
-			if expires < time.Second {
-				return usage("--expires is a time of a second or more")
+			if expires < time.Second || expires > hub.MaxInviteTTL {
+				return usage("--expires is a time from 1s to %.0fh", hub.MaxInviteTTL.Hours())
 			}
 			r.ExpiresS = int64(expires / time.Second)
 			return a.connect(ctx, func(c *node.Client) error {
@@ -51,7 +52,7 @@ Without --endpoint it names the addresses that fleet status shows as announced.`
 		}),
 	}
 	cmd.Flags().StringArrayVar(&r.Endpoints, "endpoint", nil, "HOST:PORT where the other hub reaches this one; may be given again")
-	cmd.Flags().DurationVar(&expires, "expires", 24*time.Hour, "how long it is open, at most 168h")
+	cmd.Flags().DurationVar(&expires, "expires", hub.DefaultInviteTTL, "how long it is open, at most 168h")
 	cmd.Flags().StringVar(&r.By, "by", "", "who invites, for the record")
 	a.jsonFlag(cmd)
 	return cmd

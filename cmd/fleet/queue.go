@@ -18,6 +18,8 @@ func waitsFor(q node.Queue) string {
 	switch {
 	case q.Records == 0:
 		return "-"
+	case q.Revoked:
+		return "a new approval: the hub was revoked"
 	case q.Link == "":
 		return "the node does not run"
 	case q.Link == "up":
@@ -28,6 +30,14 @@ func waitsFor(q node.Queue) string {
 		text += "; next try " + clock(q.LinkNextUS)
 	}
 	return text
+}
+
+// until is when something ends, "-" for never.
+func until(us int64) string {
+	if us == 0 {
+		return "-"
+	}
+	return clock(us)
 }
 
 // age is how long ago something was, to the second, "-" for never.

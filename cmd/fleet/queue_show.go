@@ -44,13 +44,16 @@ func writeQueue(w io.Writer, q node.QueueRecords) error {
 	t.row("hub", string(q.Peer))
 	t.row("waiting", fmt.Sprintf("%d of at most %d, %s of at most %s", q.Records, q.MaxRecords, bytesText(q.Bytes), bytesText(q.MaxBytes)))
 	t.row("for", waitsFor(q.Queue))
+	if q.UntilUS > 0 {
+		t.row("until", clock(q.UntilUS)+", when the oldest that never left is given up")
+	}
 	t.row("tried", times(uint64(q.LinkAttempts))+" in vain")
 	if t.err != nil || len(q.Rows) == 0 {
 		return t.err
 	}
-	rows := [][]string{{"LANE", "SEQ", "KIND", "FROM", "TO", "BYTES", "AGE", "STATE"}}
+	rows := [][]string{{"LANE", "SEQ", "KIND", "FROM", "TO", "BYTES", "AGE", "UNTIL", "STATE"}}
 	for _, r := range q.Rows {
-		rows = append(rows, []string{number(r.LaneSeq), number(r.Seq), r.Kind, r.Sender, r.Target, number(r.Bytes), age(r.AcceptedUS), string(r.State)})
+		rows = append(rows, []string{number(r.LaneSeq), number(r.Seq), r.Kind, r.Sender, r.Target, number(r.Bytes), age(r.AcceptedUS), until(r.UntilUS), string(r.State)})
 	}
 	if err := writeColumns(w, rows); err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"fleetrelay/cmd/fleet/node"
+	"fleetrelay/federation"
 	"fleetrelay/hub/client"
 	"fleetrelay/relay"
 	"fleetrelay/testenv/process"
@@ -59,6 +60,7 @@ func TestScripts(t *testing.T) {
 			"pinof":   pinofCommand,
 			"field":   fieldCommand,
 			"called":  calledCommand,
+			"expired": expiredCommand,
 			"tokenid": tokenidCommand,
 			"talk":    talkCommand,
 			"refused": func(ts *testscript.TestScript, _ bool, args []string) {
@@ -206,6 +208,13 @@ func calledCommand(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		return closeAfter(err, c)
 	}))
+}
+
+// expiredCommand: `expired TOKEN` waits until an invitation is over.
+func expiredCommand(ts *testscript.TestScript, _ bool, args []string) {
+	inv, err := federation.ParseToken(args[0])
+	ts.Check(err)
+	<-time.After(time.Until(time.UnixMicro(inv.ExpiresUS)))
 }
 
 // occupyCommand: `occupy tcp|udp ADDR` holds an address until the script ends.

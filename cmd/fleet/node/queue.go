@@ -17,7 +17,8 @@ import (
 type Queue struct {
 	hub.QueueInfo
 
-	Link         string `json:"link,omitzero"` // "" on a stopped node
+	Link         string `json:"link,omitzero"`    // "" on a stopped node
+	Revoked      bool   `json:"revoked,omitzero"` // held until the hub is approved again
 	LinkReason   string `json:"link_reason,omitzero"`
 	LinkAttempts int    `json:"link_attempts,omitzero"`
 	LinkNextUS   int64  `json:"link_next_us,omitzero"`
@@ -50,7 +51,7 @@ func (c *Client) QueueOf(ctx context.Context, peer string, after uint64, limit i
 
 func (n *Node) queues(context.Context, Empty) (Queues, error) {
 	out := Queues{Queues: []Queue{}}
-	for _, p := range n.hub.Trust().Peers() {
+	for _, p := range n.owed() {
 		q, err := n.queue(p)
 		if err != nil {
 			return Queues{}, err
@@ -60,10 +61,21 @@ func (n *Node) queues(context.Context, Empty) (Queues, error) {
 	return out, nil
 }
 
+// owed are the hubs for which something may wait: peers, and those that were.
+func (n *Node) owed() []federation.Peer {
+	trust := n.hub.Trust()
+	all := trust.Peers()
+	for _, r := range trust.Revoked() {
+		all = append(all, r.Peer)
+	}
+	return all
+}
+
 func (n *Node) queue(p federation.Peer) (Queue, error) {
 	info, err := n.hub.Queue(p.Hub)
 	row := n.peer(p)
-	return Queue{QueueInfo: info, Link: row.Link, LinkReason: row.LinkReason, LinkAttempts: row.LinkAttempts, LinkNextUS: row.LinkNextUS}, err
+	_, revoked := n.hub.Trust().RevokedPeer(p.Hub)
+	return Queue{QueueInfo: info, Revoked: revoked, Link: row.Link, LinkReason: row.LinkReason, LinkAttempts: row.LinkAttempts, LinkNextUS: row.LinkNextUS}, err
 }
 
 func (n *Node) queueOf(w http.ResponseWriter, r *http.Request) {
@@ -73,7 +85,7 @@ func (n *Node) queueOf(w http.ResponseWriter, r *http.Request) {
 		if err := errors.Join(aerr, lerr); err != nil {
 			return QueueRecords{}, &Refusal{Reason: wire.ReasonMalformedFrame, Text: "after and limit are numbers", Next: Command("queue", "show", "--help"), Err: err}
 		}
-		peers := n.hub.Trust().Peers()
+		peers := n.owed()
 		at := slices.IndexFunc(peers, func(p federation.Peer) bool { return string(p.Hub) == r.PathValue("hub") })
 		if at < 0 {
 			return QueueRecords{}, NoPeer(r.PathValue("hub"))
