@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"errors"
 
 	"fleetrelay/hub/journal"
 	"fleetrelay/hub/wire"
@@ -50,17 +51,21 @@ func (h *Hub) LaneHash(peer wire.HubID, seq uint64) (hash [32]byte, ok bool) {
 // Outbox lists synced records of our lane to a peer after a position, in order:
 // at most maxCount, and at most maxBytes of bodies unless the first alone is
 // larger. A purged body ends a page; it cannot be owed.
-func (h *Hub) Outbox(peer wire.HubID, after uint64, maxCount, maxBytes int) ([]OutRecord, error) {
+func (h *Hub) Outbox(peer wire.HubID, after uint64, maxCount, maxBytes int) (out []OutRecord, err error) {
 	after = max(after, h.published.lane(peer).out.Acked)
 	if recs, ok := h.published.page(peer, after, maxCount, maxBytes); ok {
 		return recs, nil
 	}
 	head := h.published.lane(peer).out.Head
 	lo, hi := journal.LaneRange(string(peer), after+1, head)
-	var out []OutRecord
+	from, err := h.opts.Store.Sequel()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
 	bytes := 0
-	err := h.opts.Store.Scan(lo, hi, func(_, row []byte) (bool, error) {
-		rec, err := h.outRecord(row)
+	err = h.opts.Store.Scan(lo, hi, func(_, row []byte) (bool, error) {
+		rec, err := h.outRecord(from, row)
 		if err != nil {
 			return false, err
 		}
@@ -75,14 +80,14 @@ func (h *Hub) Outbox(peer wire.HubID, after uint64, maxCount, maxBytes int) ([]O
 }
 
 // outRecord reads one lane record from the journal.
-func (h *Hub) outRecord(value []byte) (OutRecord, error) {
-	row, ev, rec, err := h.laneEvent(value)
+func (h *Hub) outRecord(from *journal.Sequel, value []byte) (OutRecord, error) {
+	row, ev, rec, err := laneEvent(from, value)
 	if err != nil {
 		return OutRecord{}, err
 	}
 	switch r := rec.(type) {
 	case journal.ChatAccepted:
-		return h.outChat(row, &ev, &r)
+		return h.outChat(from, row, &ev, &r)
 	case journal.ReceiptSettled:
 		body := verdictBody(&r)
 		origin := verdictOrigin(h.opts.HubID, h.epoch, ev.TimeUS, &r, digestOf(body))
@@ -91,12 +96,12 @@ func (h *Hub) outRecord(value []byte) (OutRecord, error) {
 	return OutRecord{}, laneCorrupt("an outbox row names what is no record of a lane")
 }
 
-func (h *Hub) outChat(row outboxRow, ev *journal.Event, chat *journal.ChatAccepted) (OutRecord, error) {
+func (h *Hub) outChat(from *journal.Sequel, row outboxRow, ev *journal.Event, chat *journal.ChatAccepted) (OutRecord, error) {
 	origin := originOfChat(h.opts.HubID, h.epoch, ev, chat)
 	if row.kind == wire.LaneWithdrawn {
 		return OutRecord{Kind: row.kind, Seq: chat.LaneSeq, Origin: origin}, nil
 	}
-	body, held, err := h.opts.Store.Body(row.seq)
+	body, held, err := from.Body(ev)
 	if err != nil {
 		return OutRecord{}, err
 	}

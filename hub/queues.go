@@ -106,7 +106,7 @@ func (h *Hub) QueueRecords(peer wire.HubID, after uint64, limit int) ([]QueueRec
 }
 
 func (h *Hub) queueRecord(laneSeq uint64, value []byte) (QueueRecord, error) {
-	row, ev, rec, err := h.laneEvent(value)
+	row, ev, rec, err := laneEvent(h.opts.Store, value)
 	if err != nil {
 		return QueueRecord{}, err
 	}
@@ -128,13 +128,18 @@ func (h *Hub) queueRecord(laneSeq uint64, value []byte) (QueueRecord, error) {
 	return r, nil
 }
 
+// eventReader reads events by their numbers: a store, or a sequel of it.
+type eventReader interface {
+	Event(seq uint64) (ev journal.Event, ok bool, err error)
+}
+
 // laneEvent reads the event that a lane row names.
-func (h *Hub) laneEvent(value []byte) (row outboxRow, ev journal.Event, rec any, err error) {
+func laneEvent(from eventReader, value []byte) (row outboxRow, ev journal.Event, rec any, err error) {
 	row, ok := parseOutboxRow(value)
 	if !ok {
 		return row, ev, nil, laneCorrupt("an outbox row is unreadable")
 	}
-	if ev, ok, err = h.opts.Store.Event(row.seq); err != nil {
+	if ev, ok, err = from.Event(row.seq); err != nil {
 		return row, ev, nil, err
 	}
 	if !ok {

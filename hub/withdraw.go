@@ -55,7 +55,7 @@ func (a *ager) lane(list []agedChat, w agingLane, nowUS int64) []agedChat {
 	lo, hi := journal.LaneRange(string(w.peer), after+1, w.head)
 	err := a.hub.opts.Store.Scan(lo, hi, func(key, value []byte) (bool, error) {
 		a.rows--
-		row, ev, rec, err := a.hub.laneEvent(value)
+		row, ev, rec, err := laneEvent(a.hub.opts.Store, value)
 		if err != nil {
 			return false, err
 		}
