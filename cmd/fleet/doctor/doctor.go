@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"fleetrelay/certs"
@@ -98,8 +99,19 @@ func (r *Report) node(ctx context.Context, o node.Options) (s node.Status, known
 		})
 		return s, true
 	}
+	r.ok("announced", "", "%s", announcedText(s.Announced))
 	r.ok("node", "", "runs since %s, pid %d, journal of %d events", day(time.UnixMicro(s.SinceUS)), s.PID, s.HeadSeq)
 	return s, true
+}
+
+// announcedText is where other hubs are told to reach the node, and what may keep them from it: whether that is meant is
+// for the operator to say.
+func announcedText(a node.Announced) string {
+	text := "other hubs are told to call " + strings.Join(a.Endpoints, ", ")
+	if a.Warning != "" {
+		text += ". " + strings.TrimSuffix(a.Warning, ".")
+	}
+	return text
 }
 
 // links looks at every peer's link as the running node reports it.
