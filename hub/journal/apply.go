@@ -54,7 +54,6 @@ func (s *Store) Apply(b *Batch) (*Pending, error) {
 		return nil, err
 	}
 	if err := s.commit(p.batch, !p.deferred); err != nil {
-		s.leaveEngine()
 		return nil, s.guard.fail(failed(fmt.Errorf("apply: %w", err)))
 	}
 	s.snapshot = p.snapshot
@@ -67,33 +66,40 @@ func (s *Store) Apply(b *Batch) (*Pending, error) {
 	return p, nil
 }
 
-// commit gives the batch to Pebble. Writes stall while flushes are behind, and when the flushes have failed the stall
-// never ends; so a batch for which there may be no room goes through the store's own goroutine, and after a failure
-// Pebble is left behind there, stuck. With room there is no stall, and the detour would cost two wake-ups.
+// commit gives the batch to Pebble once there is memory for it. Pebble itself never makes a write wait, see
+// writesNeverStop: in there nothing could end the wait when the flush fails that it is for.
 func (s *Store) commit(batch *pebble.Batch, sync bool) error {
-	unflushed := s.guard.unflushed.Add(int64(batch.Len()))
-	if unflushed < roomMemTables*s.opts.MemTableBytes {
-		return errors.Join(s.applyOne(batch, sync), s.guard.failure())
+	if s.guard.room.short() && s.memoryFull() {
+		s.awaitRoom()
 	}
-	s.toApply <- toApply{batch, sync}
-	select {
-	case err := <-s.fromApply:
-		return errors.Join(err, s.guard.failure())
-	case <-s.guard.stopped:
-		return s.guard.failure()
+	if err := s.guard.failure(); err != nil {
+		return err
 	}
+	s.guard.room.take(batch.Len())
+	if err := s.applyOne(batch, sync); err != nil {
+		s.leaveEngine()
+		return err
+	}
+	return s.guard.failure()
 }
 
-// toApply is one batch on its way to the store's own goroutine.
-type toApply struct {
-	batch *pebble.Batch
-	sync  bool
+// memoryFull is true only while Pebble runs a flush or is about to: it does as soon as half a memtable waits for that,
+// and all but one of these do.
+func (s *Store) memoryFull() bool {
+	return s.db.Metrics().MemTable.Size >= uint64(maxMemTables*s.opts.MemTableBytes)
 }
 
-// applier applies batches one after another until toApply is closed.
-func (s *Store) applier() {
-	for a := range s.toApply {
-		s.fromApply <- s.applyOne(a.batch, a.sync)
+// awaitRoom returns when there is memory or the store has stopped. The flush that it waits for ends, or fails and stops
+// the store.
+func (s *Store) awaitRoom() {
+	s.opts.Listener(StoreEvent{Kind: EventStallBegin, Text: "writes wait for a flush"})
+	defer s.opts.Listener(StoreEvent{Kind: EventStallEnd, Text: "writes wait no longer"})
+	for s.memoryFull() {
+		select {
+		case <-s.guard.room.ended:
+		case <-s.guard.stopped:
+			return
+		}
 	}
 }
 

@@ -24,7 +24,6 @@ func (s *Store) Close() error {
 		}
 	}
 	close(s.guard.closing)
-	close(s.toApply)
 	errs = append(errs, s.closeEngine())
 	if s.head != nil {
 		errs = append(errs, s.head.sync(), s.head.f.Close())

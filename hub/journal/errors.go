@@ -71,7 +71,7 @@ const (
 	nextRewound = "the store lost events it had made durable: keep the folder, do not start from it, and restore the newer journal"
 	nextFailed  = "check the disk (space, errors in the system log), then start the node again: nothing that was told is lost"
 	nextLocked  = "another process has this folder open: stop it first"
-	nextMissing = "check the folder's name, or make a node: fleet init"
+	nextMissing = "check the name of the folder, or make a node there with fleet init"
 )
 
 func corrupt(r Range, err error) *Error {

@@ -33,12 +33,12 @@ type guard struct {
 	notify   func(*Error)  // called once at most, with the first failure, unless quiet
 
 	syncs, written atomic.Uint64
-	unflushed      atomic.Int64 // bytes given to Pebble since its last flush
+	room           room
 }
 
-func newGuard(readOnly bool, notify func(*Error)) *guard {
-	g := &guard{stopped: make(chan struct{}), closing: make(chan struct{}), stuck: make(chan struct{}), notify: notify}
-	g.readOnly.Store(readOnly)
+func newGuard(o Options, notify func(*Error)) *guard {
+	g := &guard{stopped: make(chan struct{}), closing: make(chan struct{}), stuck: make(chan struct{}), notify: notify, room: newRoom(o.MemTableBytes)}
+	g.readOnly.Store(o.ReadOnly)
 	return g
 }
 

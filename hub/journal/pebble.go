@@ -16,11 +16,12 @@ const (
 
 	bloomBits = 10
 
-	// maxMemTables is how many memtables may exist before writes stall, roomMemTables how many may be filled since the
-	// last flush for a write to be sure of finding room. Compactions that are behind slow reads and stall nothing.
-	maxMemTables   = 4
-	roomMemTables  = 1
-	maxL0Sublevels = 1000
+	// maxMemTables is how many memtables' bytes Pebble may hold before Apply waits for a flush, see awaitRoom.
+	maxMemTables = 4
+	// writesNeverStop is far above what room and the size of a disk allow of memtables and sublevels. Pebble must stop no
+	// write: it would do so inside Apply, and for ever once its flushes or compactions fail. Compactions that are behind
+	// slow reads and stall nothing.
+	writesNeverStop = 1 << 20
 )
 
 // pebbleOptions is how every store is opened. Pebble stays at its newest format: older ones take a flipped bit in
@@ -33,12 +34,13 @@ func pebbleOptions(o Options, fs vfs.FS, g *guard) *pebble.Options {
 		MemTableSize:       uint64(o.MemTableBytes),
 		ReadOnly:           o.ReadOnly,
 
-		MemTableStopWritesThreshold: maxMemTables,
-		L0StopWritesThreshold:       maxL0Sublevels,
+		MemTableStopWritesThreshold: writesNeverStop,
+		L0StopWritesThreshold:       writesNeverStop,
 
 		Logger:        logger{g},
 		EventListener: listener(g, o.Listener),
 	}
+	po.DisableAutomaticCompactions = o.testing.noCompact
 	if o.testing.formatMajor != 0 {
 		po.FormatMajorVersion = o.testing.formatMajor
 	}
@@ -69,7 +71,7 @@ const (
 	// EventCorruption: damaged data was found on disk; reads of it answer journal_corrupt. A damaged file, Text, is told
 	// once, and so is damage in a file that is not known; a Patrol tells every damaged range in every round.
 	EventCorruption
-	// EventStallBegin and EventStallEnd: writes wait for flushes or compactions.
+	// EventStallBegin and EventStallEnd: Apply waits for a flush.
 	EventStallBegin
 	// EventStallEnd ends what EventStallBegin began.
 	EventStallEnd
@@ -85,8 +87,8 @@ type StoreEvent struct {
 }
 
 // listener turns Pebble's events into ours. Any background write error stops the store: a failing disk is not
-// retried, and Pebble would retry for ever. Damage found in the background does not stop it: what is damaged is
-// refused when it is read.
+// retried, and Pebble would retry for ever. So does a flush that fails for any other cause, since nothing could be written
+// for long. Other damage found in the background does not stop it: what is damaged is refused when it is read.
 func listener(g *guard, tell func(StoreEvent)) *pebble.EventListener {
 	var told sync.Map // files whose damage was told, "" for one that Pebble does not name; every read would tell it again
 	damaged := func(path string, err error) {
@@ -98,6 +100,8 @@ func listener(g *guard, tell func(StoreEvent)) *pebble.EventListener {
 		BackgroundError: func(err error) {
 			info := pebble.ExtractDataCorruptionInfo(err)
 			switch {
+			case g.room.flushFailed(err):
+				g.backgroundFailed(err)
 			case info != nil:
 				damaged(info.Path, info.Details)
 			case pebble.IsCorruptionError(err):
@@ -107,15 +111,9 @@ func listener(g *guard, tell func(StoreEvent)) *pebble.EventListener {
 			}
 		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) { damaged(info.Path, info.Details) },
-		FlushEnd: func(info pebble.FlushInfo) {
-			if info.Err == nil {
-				g.unflushed.Store(0)
-			}
-		},
-		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
-			tell(StoreEvent{Kind: EventStallBegin, Text: info.Reason})
-		},
-		WriteStallEnd: func() { tell(StoreEvent{Kind: EventStallEnd}) },
+		WALCreated:     func(pebble.WALCreateInfo) { g.room.rotated() },
+		FlushBegin:     func(info pebble.FlushInfo) { g.room.flushBegan(info.Input, info.InputBytes) },
+		FlushEnd:       func(info pebble.FlushInfo) { g.room.flushEnded(info.Err) },
 		LowDiskSpace: func(info pebble.LowDiskSpaceInfo) {
 			tell(StoreEvent{Kind: EventLowDisk, Text: info.String()})
 		},

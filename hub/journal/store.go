@@ -29,8 +29,8 @@ type Options struct {
 	// Listener hears of what an operator may want to see. It is called from storage goroutines, some of them
 	// holding locks: it must neither block nor call the store. nil is none.
 	Listener func(StoreEvent)
-	// CacheBytes and MemTableBytes bound Pebble's block cache and one memtable (at most four exist).
-	// 0 = 32 MiB and 16 MiB.
+	// CacheBytes and MemTableBytes bound Pebble's block cache and one memtable (about four exist at
+	// most, beside batches larger than half of one). 0 = 32 MiB and 16 MiB.
 	CacheBytes, MemTableBytes int64
 	// ReadOnly opens an existing folder without changing it.
 	ReadOnly bool
@@ -43,6 +43,7 @@ type testKnobs struct {
 	noHeadCheck bool
 	formatMajor pebble.FormatMajorVersion
 	headEvery   time.Duration // 0 = each second
+	noCompact   bool
 }
 
 func (o Options) withDefaults() Options {
@@ -77,9 +78,6 @@ type Store struct {
 	users  users
 	engine *pebble.Options // as Pebble completed them
 	slot   slot            // HEAD as it was found
-
-	toApply   chan toApply // to the goroutine that applies, closed by Close
-	fromApply chan error   // its answers; one may be left unread after a failure
 
 	// owned by the caller of Apply
 	scratch  []byte // previous chain hash, then the header being chained
@@ -155,8 +153,8 @@ func (s *Store) refusal(err error) error {
 
 // newStore is a store that has touched nothing yet.
 func newStore(dir string, o Options) *Store {
-	s := &Store{dir: dir, hub: o.HubID, opts: o, toApply: make(chan toApply), fromApply: make(chan error, 1)}
-	s.guard = newGuard(o.ReadOnly, func(e *Error) { o.Listener(StoreEvent{Kind: EventFailed, Err: e}) })
+	s := &Store{dir: dir, hub: o.HubID, opts: o}
+	s.guard = newGuard(o, func(e *Error) { o.Listener(StoreEvent{Kind: EventFailed, Err: e}) })
 	s.fs = guardFS{o.FS, s.guard}
 	return s
 }
@@ -308,7 +306,6 @@ func (s *Store) recoverHead() error {
 	if err := errors.Join(s.head.write(last.seq, last.chain), s.head.sync()); err != nil {
 		return err
 	}
-	go s.applier()
 	go s.head.run(cmp.Or(s.opts.testing.headEvery, headSyncedAt))
 	return nil
 }

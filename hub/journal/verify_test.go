@@ -17,7 +17,7 @@ import (
 func tamper(t *testing.T, mem *vfs.MemFS, change func(*pebble.Batch)) {
 	t.Helper()
 	o := smallOptions(mem).withDefaults()
-	db, err := pebble.Open("j/store", pebbleOptions(o, mem, newGuard(false, func(*Error) {})))
+	db, err := pebble.Open("j/store", pebbleOptions(o, mem, newGuard(Options{}.withDefaults(), func(*Error) {})))
 	must(t, err)
 	b := db.NewBatch()
 	change(b)
