@@ -18,6 +18,11 @@ type Core interface {
 	// ProfileAgreed says what both sides take the link to the peer to admit. It returns when the core has it durably, at once
 	// when that is what it has.
 	ProfileAgreed(ctx context.Context, peer wire.HubID, p federation.Profile) error
+	// LinkOpened says that records may leave on a new link, and returns when the core has that durably: none leaves before.
+	// LinkClosed says, for every LinkOpened that was called, that the link is over and which record was the last to leave on
+	// it. The core tells by them what may have left from what never did.
+	LinkOpened(ctx context.Context, peer wire.HubID, info hub.LinkInfo) error
+	LinkClosed(peer wire.HubID, sent uint64, reason wire.Reason)
 	// LinkBackoff takes when a peer that refused, or was refused, is called next; the zero Backoff ends that. It returns when
 	// the core has it durably, at once when that is what it has. Backoff is what it took last, also before a restart.
 	LinkBackoff(ctx context.Context, peer wire.HubID, b hub.Backoff) error

@@ -61,6 +61,7 @@ type link struct {
 	accord accord     // profile and digest never change
 
 	agreed  chan struct{} // closed when both sides have said the same profile
+	leaving bool          // open's, then run's: the core was told that records may leave
 	beatDue atomic.Bool
 	now     func() time.Time // the clock that is shown
 	note    func(ended)      // shows what is wrong with a link that stays up
@@ -127,6 +128,7 @@ func (l *link) run() ended {
 	close(over)
 	<-guard
 	l.helpers.Wait()
+	l.leave()
 	l.awaitAnswers()
 	return l.ending()
 }

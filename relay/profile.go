@@ -84,10 +84,22 @@ func (l *link) open() {
 		l.end(refuse(reasonOf(err, wire.ReasonInternalError), "noting the profile: %v", err))
 		return
 	}
+	l.leaving = true
+	if err := l.core.LinkOpened(l.ctx, l.peer, hub.LinkInfo{Address: l.conn.RemoteAddr(), Dialled: l.dialled}); err != nil {
+		l.end(refuse(reasonOf(err, wire.ReasonInternalError), "noting the link: %v", err))
+		return
+	}
 	l.mu.Lock()
 	l.accord.opened = true
 	l.mu.Unlock()
 	l.wake()
+}
+
+// leave tells the core how far the link came. Nothing of it runs any more.
+func (l *link) leave() {
+	if l.leaving {
+		l.core.LinkClosed(l.peer, l.window.sent, l.ending().reason)
+	}
 }
 
 // fitting is how many of the records, from the first, the profile admits. The first that it does not waits, and those

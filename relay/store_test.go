@@ -44,6 +44,8 @@ type testLane struct {
 
 	backoffs int // changes of backoff
 
+	up bool // a link to the peer is open
+
 	in        hub.Cursor
 	held      []hub.InRecord // everything durable, refused or not
 	inRefused []hub.Refusal
@@ -220,6 +222,25 @@ func (s *store) ProfileAgreed(_ context.Context, peer wire.HubID, p federation.P
 	return nil
 }
 
+func (s *store) LinkOpened(_ context.Context, peer wire.HubID, info hub.LinkInfo) error {
+	s.with(peer, func(l *testLane) {
+		if l.up || info.Address == "" {
+			s.faultLocked("a link to %s at %q opened beside another", peer, info.Address)
+		}
+		l.up = true
+	})
+	return nil
+}
+
+func (s *store) LinkClosed(peer wire.HubID, sent uint64, _ wire.Reason) {
+	s.with(peer, func(l *testLane) {
+		if !l.up || sent < l.acked || sent > uint64(len(l.out)) {
+			s.faultLocked("a link to %s closed after %d, acknowledged %d of %d", peer, sent, l.acked, len(l.out))
+		}
+		l.up = false
+	})
+}
+
 func (s *store) LinkBackoff(_ context.Context, peer wire.HubID, b hub.Backoff) error {
 	s.with(peer, func(l *testLane) {
 		if l.backoff != b {
@@ -269,6 +290,9 @@ func (s *store) Outbox(peer wire.HubID, after uint64, maxCount, maxBytes int) (o
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.laneLocked(peer)
+	if !l.up {
+		s.faultLocked("records for %s are read before the link was noted", peer)
+	}
 	l.early = l.early || l.profile.Version == 0
 	if s.page > 0 {
 		maxCount = min(maxCount, s.page)
