@@ -13,7 +13,7 @@ import (
 )
 
 // everyday is a history with every ordinary thing in it: local and remote messages, receipts, a copy lost with its
-// connection and the message sent again, a refusal at the far hub, a broadcast.
+// connection and the message sent again, a chat that is withdrawn, a refusal at the far hub, a broadcast.
 func everyday() *world {
 	w := newWorld()
 	a, b := w.app("hub-a", "p/s0"), w.app("hub-b", "p/s1")
@@ -23,6 +23,10 @@ func everyday() *world {
 	w.send(a, "p/s1@hub-b", "r2", "remote two", true, true)
 	w.send(a, "p/s1@hub-b", "r2", "remote two", true, false)
 	w.send(a, "p/s1@hub-b", "r3", "remote three", false, false)
+	for w.cross("hub-a", "hub-b", false) || w.cross("hub-b", "hub-a", false) {
+	}
+	w.send(a, "p/s1@hub-b", "r4", "too late", true, false)
+	w.withdraw("hub-a", "hub-b")
 	w.send(a, "all", "b1", "to everybody", false, false)
 	w.send(b, "p/s0@hub-a", "r1", "back", true, false)
 	w.send(b, "p/s0@hub-a", "r2", "refused there", false, false)
@@ -37,8 +41,8 @@ func TestCorrectHistoryPasses(t *testing.T) {
 	if !r.OK() {
 		t.Fatal(text(t, r))
 	}
-	want := Totals{Clients: 4, Sent: 8, Sends: 9, Accepted: 8, Refused: 1, Delivered: 6, Receipts: 8, Hubs: 2}
-	want.Events, want.Records = r.Totals.Events, 14
+	want := Totals{Clients: 4, Sent: 9, Sends: 10, Accepted: 9, Refused: 2, Delivered: 6, Receipts: 9, Hubs: 2}
+	want.Events, want.Records = r.Totals.Events, 15
 	if r.Totals != want {
 		t.Errorf("totals %+v, want %+v", r.Totals, want)
 	}
@@ -73,7 +77,7 @@ func drawWorld(rt *rapid.T) *world {
 	var sent []func()
 	for range rapid.IntRange(5, 60).Draw(rt, "steps") {
 		a := rapid.SampledFrom(w.apps).Draw(rt, "app")
-		switch rapid.SampledFrom([]string{"send", "send", "send", "again", "cross", "read"}).Draw(rt, "step") {
+		switch rapid.SampledFrom([]string{"send", "send", "send", "again", "cross", "withdraw", "read"}).Draw(rt, "step") {
 		case "send":
 			to := rapid.SampledFrom(w.apps).Draw(rt, "to")
 			target := to.name
@@ -92,6 +96,10 @@ func drawWorld(rt *rapid.T) *world {
 		case "cross":
 			w.cross("hub-a", "hub-b", false)
 			w.cross("hub-b", "hub-a", false)
+		case "withdraw":
+			if a == w.apps[0] {
+				w.withdraw("hub-a", "hub-b")
+			}
 		case "read":
 			w.read(a)
 		}
@@ -147,7 +155,7 @@ func TestMissingEvidenceIsNotOK(t *testing.T) {
 		"an entry of an unknown kind": func(t *testing.T, in *Input) {
 			appendText(t, filepath.Join(in.ClientsDir, "00.jsonl"), "{\"kind\":\"dreamt\",\"who\":\"p/s0\",\"hub\":\"hub-a\"}\n")
 		},
-		"fewer messages than expected": func(t *testing.T, in *Input) { in.MinAccepted = 9 },
+		"fewer messages than expected": func(t *testing.T, in *Input) { in.MinAccepted = 10 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := everyday().write(t, t.TempDir())
@@ -211,7 +219,7 @@ func TestMain_(t *testing.T) {
 		t.Fatalf("exit %d: %s%s", code, out.String(), diag.String())
 	}
 	r, err := ParseReport(bytes.TrimSpace(out.Bytes()))
-	if err != nil || !r.OK() || r.Totals.Sent != 8 {
+	if err != nil || !r.OK() || r.Totals.Sent != 9 {
 		t.Errorf("report %+v, %v", r, err)
 	}
 	w.dropLaneRecord()

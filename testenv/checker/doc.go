@@ -5,7 +5,7 @@
 // Its words, each with the exact rule:
 //
 //	accepted_lost       a client was told its chat to a seat is accepted, the seat's application never received it, and no
-//	                    refusal ended it. Besides, every accepted record that was owed to another hub must stand in that
+//	                    refusal ended it, nor its own hub before it left. Besides, every accepted record that was owed to another hub must stand in that
 //	                    hub's journal, as a chat or as a refusal, even when the application got the same message from a
 //	                    second record.
 //	delivered_twice     an application was handed one message twice, a message being (sender, client_msg_id) or (hub, seq);

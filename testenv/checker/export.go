@@ -85,6 +85,7 @@ const (
 	kindInboundRefused = "inbound_refused"
 	kindLaneAcked      = "lane_acked"
 	kindRemoteRefused  = "remote_refused"
+	kindWithdrawn      = "record_withdrawn"
 )
 
 // readExport indexes one export. Findings that need nothing but this journal are reported at once.
@@ -132,8 +133,22 @@ func (j *journal) add(r *Report, e *exportLine) error {
 		j.acked[e.Record.Peer] = max(j.acked[e.Record.Peer], e.Record.LaneSeq)
 	case kindRemoteRefused:
 		j.refusedOut[laneKey{j.hub, e.Record.Peer, j.epoch, e.Record.LaneSeq}] = e.Record.Reason
+	case kindWithdrawn:
+		j.addWithdrawn(e)
 	}
 	return nil
+}
+
+// addWithdrawn reads the end of a chat that never left: of this hub, or of another one, whose record then only takes its
+// number here.
+func (j *journal) addWithdrawn(e *exportLine) {
+	rec := &e.Record
+	if rec.Origin != nil {
+		j.refusedIn[rec.Origin.lane(j.hub)] = rec.Reason
+		return
+	}
+	lane := laneKey{j.hub, rec.Peer, j.epoch, rec.LaneSeq}
+	j.refusedOut[lane], j.withdrawn[lane] = rec.Reason, true
 }
 
 // advance holds the sequence: dense from 1. A repeated seq is judged, a gap makes the export unusable.

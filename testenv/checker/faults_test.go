@@ -97,6 +97,7 @@ var faults = []fault{
 	{"one client message id has two contents", Contradiction, (*world).sendOther},
 	{"a message nobody sent was delivered", Contradiction, (*world).forge},
 	{"a lane record was admitted and refused", Contradiction, (*world).refuseAdmitted},
+	{"a chat was withdrawn and admitted", Contradiction, (*world).withdrawAdmitted},
 	{"a message was refused and delivered", Contradiction, (*world).tellRefused},
 	{"a receipt has two outcomes", Contradiction, func(w *world) bool {
 		for _, h := range w.hubs {
@@ -422,6 +423,21 @@ func (w *world) refuseAdmitted() bool {
 			return false
 		}
 		w.event(h, kindInboundRefused, exportRecord{Origin: c.Record.Origin, Reason: "not_permitted"}, nil)
+		return true
+	})
+}
+
+func (w *world) withdrawAdmitted() bool {
+	return w.chats(func(_ *modelHub, _ int, c *exportLine) bool {
+		o := c.Record.Origin
+		if o == nil {
+			return false
+		}
+		w.event(w.hubs[o.Hub], kindWithdrawn, exportRecord{Peer: "hub-a", LaneSeq: o.LaneSeq, Reason: "relay_expired"}, nil)
+		if o.Hub == "hub-a" {
+			last := w.hubs[o.Hub].events[len(w.hubs[o.Hub].events)-1]
+			last.Record.Peer = "hub-b"
+		}
 		return true
 	})
 }

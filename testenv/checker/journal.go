@@ -25,6 +25,7 @@ type journal struct {
 	laneEnd    map[laneKey]uint64   // lane (with seq 0) → highest lane seq so far
 	refusedIn  map[laneKey]string   // what this hub refused, with the reason
 	refusedOut map[laneKey]string   // the far hub's refusals as learned here
+	withdrawn  map[laneKey]bool     // of these, what this hub ended itself before it left
 	acked      map[string]uint64    // peer → highest lane seq it acknowledged
 	settled    map[uint64][]string  // chat → what its sender here is told, in order
 	said       map[laneKey]*verdict // what this hub says of other hubs' chats, by the verdict's own place in a lane
@@ -36,7 +37,7 @@ func newJournal() *journal {
 	return &journal{
 		epochs: map[string]uint64{}, chats: map[uint64]*chat{}, msgIDs: map[uint64]uint64{},
 		out: map[laneKey]*chat{}, in: map[laneKey]*chat{}, laneEnd: map[laneKey]uint64{},
-		refusedIn: map[laneKey]string{}, refusedOut: map[laneKey]string{},
+		refusedIn: map[laneKey]string{}, refusedOut: map[laneKey]string{}, withdrawn: map[laneKey]bool{},
 		acked: map[string]uint64{}, settled: map[uint64][]string{},
 		said: map[laneKey]*verdict{}, heard: map[laneKey]*verdict{}, saidOf: map[laneKey][]string{},
 	}

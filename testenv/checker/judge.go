@@ -196,9 +196,9 @@ func (f *facts) judgeOutgoing(r *Report, j *journal, c *chat) {
 	here := far.in[c.lane]
 	base := Finding{Hub: c.dest, Seq: c.seq, From: c.sender + "@" + j.hub, To: c.target, ID: c.id}
 	if here != nil && (refused || j.refusedOut[c.lane] != "") {
-		r.add(base.as(Contradiction, "one record of the lane is admitted and refused"))
+		r.add(base.as(Contradiction, "one record of the lane is admitted and refused, or admitted and withdrawn"))
 	}
-	if here != nil || refused {
+	if here != nil || refused || j.withdrawn[c.lane] {
 		return
 	}
 	if j.refusedOut[c.lane] != "" {

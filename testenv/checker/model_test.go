@@ -28,7 +28,8 @@ type modelHub struct {
 	msgID     uint64
 	laneSeq   uint64           // of the lane to the other hub
 	admitted  uint64           // lane seqs of the other hub's lane taken in
-	asked     map[laneKey]bool // chats that came in and whose senders asked for a receipt
+	asked     map[laneKey]bool // chats whose senders asked for a receipt
+	withdrawn map[uint64]bool  // lane seqs of its own lane
 }
 
 // modelApp is one application and its log.
@@ -43,7 +44,7 @@ type modelApp struct {
 func newWorld() *world {
 	w := &world{hubs: map[string]*modelHub{}, clock: 1_800_000_000_000_000}
 	for i, id := range []string{"hub-a", "hub-b"} {
-		h := &modelHub{id: id, epoch: fmt.Sprintf("%032x", i+1), asked: map[laneKey]bool{}}
+		h := &modelHub{id: id, epoch: fmt.Sprintf("%032x", i+1), asked: map[laneKey]bool{}, withdrawn: map[uint64]bool{}}
 		w.hubs[id] = h
 		w.event(h, kindEpochStarted, exportRecord{HubID: id, Number: 1, ID: h.epoch}, nil)
 		for n := range 2 {
@@ -174,6 +175,10 @@ func (w *world) crossRecord(src, dst *modelHub, sent *exportLine, refuse bool) {
 		Hub: from, Epoch: 1, EpochID: src.epoch, LaneSeq: sent.Record.LaneSeq, MsgID: sent.Record.MsgID,
 		AcceptedUS: sent.TimeUS, Sender: sent.Record.Sender, Target: sent.Record.Target,
 	}
+	if src.withdrawn[o.LaneSeq] {
+		w.event(dst, kindWithdrawn, exportRecord{Origin: o, Reason: "relay_expired"}, nil)
+		return
+	}
 	if refuse {
 		w.refuse(src, dst, sent, o)
 		return
@@ -205,6 +210,26 @@ func (w *world) refuse(src, dst *modelHub, sent *exportLine, o *originRow) {
 		w.event(src, kindReceiptSettled, exportRecord{ChatSeq: sent.Seq, State: statePending}, nil)
 		w.tellReceipt(src, sent, statePending, nil)
 	}
+}
+
+// withdraw ends the oldest record of a lane that has not crossed, and says whether there was one.
+func (w *world) withdraw(from, to string) bool {
+	src := w.hubs[from]
+	i := slices.IndexFunc(src.events, func(e *exportLine) bool {
+		return e.Kind == kindChatAccepted && e.Record.Dest == to && e.Record.LaneSeq > w.hubs[to].admitted && !src.withdrawn[e.Record.LaneSeq]
+	})
+	if i < 0 {
+		return false
+	}
+	sent := src.events[i]
+	src.withdrawn[sent.Record.LaneSeq] = true
+	w.event(src, kindWithdrawn, exportRecord{Peer: to, LaneSeq: sent.Record.LaneSeq, ChatSeq: sent.Seq, Reason: "relay_expired"}, nil)
+	w.log(w.app(from, sent.Record.Sender), clientlog.Entry{Kind: clientlog.Refused, ClientMsgID: sent.Record.ClientMsgID, Reason: "relay_expired"})
+	if src.asked[laneKey{from, to, src.epoch, sent.Record.LaneSeq}] {
+		w.event(src, kindReceiptSettled, exportRecord{ChatSeq: sent.Seq, State: statePending}, nil)
+		w.tellReceipt(src, sent, statePending, nil)
+	}
+	return true
 }
 
 func (w *world) app(hub, name string) *modelApp {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fleetrelay/hub/wire"
 	"fleetrelay/testenv/cluster"
 	"fleetrelay/testenv/load"
 	"fleetrelay/testenv/process"
@@ -73,6 +74,7 @@ func TestUnknownDialers(t *testing.T) {
 	if s.Refusals["unknown_peer"] == 0 || s.Refusals["unknown_peer"]+s.Refusals["too_many_unauthenticated"] < uint64(seen.Refused) {
 		t.Errorf("counted %v", s.Refusals)
 	}
+	boundedPending(ctx, t, a)
 	if after.RSS > before.RSS+grows {
 		t.Errorf("memory grew from %d to %d bytes", before.RSS, after.RSS)
 	}
@@ -84,6 +86,42 @@ func TestUnknownDialers(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+const (
+	// pendingRows and pendingOfHost bound the strangers that an administrator is shown, in all and of one host.
+	pendingRows   = 64
+	pendingOfHost = 4
+)
+
+// boundedPending holds that strangers are kept for an administrator to see, and how many.
+func boundedPending(ctx context.Context, t *testing.T, n *cluster.Node) {
+	t.Helper()
+	out, err := n.Command(ctx, "peer", "pending", "--json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list struct {
+		Pending []struct {
+			Host string `json:"host"`
+		} `json:"pending"`
+	}
+	if err := wire.UnmarshalLax([]byte(out), &list); err != nil {
+		t.Fatal(err)
+	}
+	hosts := map[string]int{}
+	for _, p := range list.Pending {
+		hosts[p.Host]++
+	}
+	t.Logf("%d strangers wait for a decision, of %d hosts", len(list.Pending), len(hosts))
+	if len(list.Pending) == 0 || len(list.Pending) > pendingRows {
+		t.Errorf("%d strangers wait, want some and at most %d", len(list.Pending), pendingRows)
+	}
+	for host, rows := range hosts {
+		if rows > pendingOfHost {
+			t.Errorf("%d strangers of %s wait, want at most %d", rows, host, pendingOfHost)
+		}
 	}
 }
 
