@@ -49,7 +49,7 @@ type Result struct {
 const sizeOfOne = 2 << 10
 
 // attemptsPerS is more than the bytes a second that a node sends to get through the dark.
-const attemptsPerS = 16 << 10
+const attemptsPerS = 24 << 10
 
 // Resent says whether more was sent into the dark than what may be ahead, once for each cut, and the attempts to get through
 // of both nodes.
