@@ -160,7 +160,7 @@ func (r *Relay) syncOwners(ctx context.Context) {
 	defer r.mu.Unlock()
 	for hub, o := range r.owners {
 		if _, ok := trust.Peer(hub); !ok {
-			o.stop(refuse(wire.ReasonUnknownPeer, "the peer is no longer approved"))
+			o.stop(dismissal(trust, hub))
 			delete(r.owners, hub)
 			r.leaving[hub] = o
 		}
@@ -180,6 +180,14 @@ func (r *Relay) syncOwners(ctx context.Context) {
 		r.running.Go(o.run)
 	}
 	r.eager = true
+}
+
+// dismissal is why a peer that was approved is not any more.
+func dismissal(trust *federation.Trust, hub wire.HubID) *refusal {
+	if r, ok := trust.RevokedPeer(hub); ok {
+		return refuse(wire.ReasonPeerRevoked, "%s revoked the approval", r.RevokedBy)
+	}
+	return refuse(wire.ReasonUnknownPeer, "the peer is no longer approved")
 }
 
 // nudge signals on a channel of capacity 1.

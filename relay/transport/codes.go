@@ -28,6 +28,7 @@ var closeReasons = [...]wire.Reason{
 	14: wire.ReasonJournalFailed,
 	15: wire.ReasonMalformedJSON,
 	16: wire.ReasonSlowReader,
+	17: wire.ReasonPeerRevoked,
 }
 
 func codeOf(reason wire.Reason) quic.ApplicationErrorCode {

@@ -291,7 +291,8 @@ func testReasons(t *testing.T, a, b Side) {
 	for _, reason := range []wire.Reason{
 		wire.ReasonHubShutdown, wire.ReasonLinkReplaced, wire.ReasonLinkDuplicate, wire.ReasonRewound, wire.ReasonCloned,
 		wire.ReasonRelayVersion, wire.ReasonLinkProtocol, wire.ReasonFrameTooLarge, wire.ReasonSelfDial, wire.ReasonUnknownPeer,
-		wire.ReasonPinMismatch, wire.ReasonWrongHubID, wire.ReasonInternalError, wire.ReasonJournalFailed, wire.ReasonLinkLost, "no_such_word",
+		wire.ReasonPinMismatch, wire.ReasonWrongHubID, wire.ReasonInternalError, wire.ReasonJournalFailed, wire.ReasonPeerRevoked,
+		wire.ReasonLinkLost, "no_such_word",
 	} {
 		dialled, accepted := Connect(t, a, b)
 		if err := accepted.Close(reason); err != nil {
