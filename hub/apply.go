@@ -74,6 +74,12 @@ func (st *state) apply(ev *journal.Event, rec journal.Record, w tables) (t touch
 		t.lane = st.linkClosed(&r)
 	case journal.RecordWithdrawn:
 		t.lane, t.ended = st.recordWithdrawn(ev, &r, w), r.LaneSeq
+	case journal.LaneReconciled:
+		t.lane = st.laneReconciled(&r)
+	case journal.LaneAdopted:
+		t.lane = st.laneAdopted(&r)
+	case journal.LaneResumed:
+		t.lane = st.laneResumed(&r)
 	case journal.RemoteVerdict:
 		t.lane = st.remoteVerdict(ev, &r, w)
 	case journal.SnapshotTaken:

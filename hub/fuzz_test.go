@@ -109,6 +109,7 @@ func fullState(t testing.TB, n int) *state {
 			facts: linkFacts{
 				agreed:  Agreed{Number: 2, Profile: federation.Profile{Version: 1, Ceiling: federation.BuildCeiling(1 << 20)}},
 				backoff: Backoff{Attempts: uint64(i), Reason: wire.ReasonRewound, NextUS: 1796063246832343},
+				lane:    laneFacts{out: LaneEpoch{Epoch: Epoch{Number: 2, ID: [16]byte{9}}, Base: uint64(i), BaseHash: [32]byte{8}}, adopts: i > 0, resumes: i == 0, deaf: 7},
 			},
 		}
 		st.lanes[hub].pending.push(&pendingReceipt{chatSeq: 70, msgID: 4, sender: "p/a@far", target: "proj/x", peer: hub, about: 9})

@@ -305,9 +305,6 @@ func (h *Hub) inventName() string {
 // Self is this hub's id.
 func (h *Hub) Self() wire.HubID { return h.opts.HubID }
 
-// Epoch is the current epoch of this hub's statements.
-func (h *Hub) Epoch() (number uint64, id [16]byte) { return h.epoch.Number, h.epoch.ID }
-
 // Trust is the snapshot of approved peers as of the last synced turn.
 func (h *Hub) Trust() *federation.Trust {
 	h.published.mu.RLock()

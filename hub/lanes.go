@@ -51,7 +51,13 @@ func (h *Hub) LaneHash(peer wire.HubID, seq uint64) (hash [32]byte, ok bool) {
 // Outbox lists synced records of our lane to a peer after a position, in order:
 // at most maxCount, and at most maxBytes of bodies unless the first alone is
 // larger. A purged body ends a page; it cannot be owed.
-func (h *Hub) Outbox(peer wire.HubID, after uint64, maxCount, maxBytes int) (out []OutRecord, err error) {
+func (h *Hub) Outbox(peer wire.HubID, after uint64, maxCount, maxBytes int) ([]OutRecord, error) {
+	recs, err := h.outbox(peer, after, maxCount, maxBytes)
+	h.stamp(peer, recs)
+	return recs, err
+}
+
+func (h *Hub) outbox(peer wire.HubID, after uint64, maxCount, maxBytes int) (out []OutRecord, err error) {
 	after = max(after, h.published.lane(peer).out.Acked)
 	if recs, ok := h.published.page(peer, after, maxCount, maxBytes); ok {
 		return recs, nil

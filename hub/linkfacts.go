@@ -30,6 +30,7 @@ type Backoff struct {
 type linkFacts struct {
 	agreed  Agreed
 	backoff Backoff
+	lane    laneFacts
 }
 
 // Profile is the latest profile agreed on with a peer; Number 0 if there was
@@ -125,7 +126,8 @@ func (st *state) linkBackoff(r *journal.LinkBackoff) *lane {
 }
 
 // encode writes the facts as they stand in their events, without the peer, so
-// that there is one form of each: 1 profile agreed, 2 backoff. Nothing for facts that are not there.
+// that there is one form of each: 1 profile agreed, 2 backoff, 3 what reconciling left
+// behind. Nothing for facts that are not there.
 func (f *linkFacts) encode(m *fields) {
 	if f.agreed.Number > 0 {
 		m.bytes(1, profileRecord("", f.agreed.Number, f.agreed.Profile).Append(nil))
@@ -133,6 +135,50 @@ func (f *linkFacts) encode(m *fields) {
 	if b := f.backoff; b != (Backoff{}) {
 		m.bytes(2, journal.LinkBackoff{Attempts: b.Attempts, Reason: string(b.Reason), NextUS: b.NextUS}.Append(nil))
 	}
+	if f.lane != (laneFacts{}) {
+		m.message(3, f.lane.encode)
+	}
+}
+
+// encode writes 1 epoch number, 2 epoch id, 3 base, 4 base hash, 5 adopts, 6
+// resumes, 7 deaf.
+func (f *laneFacts) encode(m *fields) {
+	m.num(1, f.out.Number)
+	m.bytes(2, f.out.ID[:])
+	m.num(3, f.out.Base)
+	m.bytes(4, f.out.BaseHash[:])
+	m.num(5, flagBit(f.adopts))
+	m.num(6, flagBit(f.resumes))
+	m.num(7, f.deaf)
+}
+
+func flagBit(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (f *laneFacts) decode(b []byte) error {
+	return eachField(b, func(n protowire.Number, v field) error {
+		switch n {
+		case 1:
+			f.out.Number = v.num
+		case 2:
+			copy(f.out.ID[:], v.raw)
+		case 3:
+			f.out.Base = v.num
+		case 4:
+			copy(f.out.BaseHash[:], v.raw)
+		case 5:
+			f.adopts = v.num == 1
+		case 6:
+			f.resumes = v.num == 1
+		case 7:
+			f.deaf = v.num
+		}
+		return nil
+	})
 }
 
 func (f *linkFacts) decode(b []byte) error {
@@ -146,6 +192,8 @@ func (f *linkFacts) decode(b []byte) error {
 			r, err := journal.ParseLinkBackoff(v.raw)
 			f.backoff = Backoff{Attempts: r.Attempts, Reason: wire.Reason(r.Reason), NextUS: r.NextUS}
 			return err
+		case 3:
+			return f.lane.decode(v.raw)
 		}
 		return nil
 	})

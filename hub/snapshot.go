@@ -24,7 +24,7 @@ import (
 //	           9 refusal { 1 seq 2 reason } 10 denied 11 out bytes 12 ack bytes
 //	           13 receipt { as 8, 6 lane seq there }
 //	           14 marks { 1 sent 2 up 3 aged 4 freed 5 freed from } if there are any
-//	           20 link facts { 1 profile agreed 2 back-off } if there are any }          by peer
+//	           20 link facts { 1 profile agreed 2 back-off 3 reconciled } if there are any }          by peer
 //	12 invite  { 1 id 2 hash 3 by 4 user 5 created us 6 expires us 7 used by pin }          oldest first
 //	13 pending { 1 hub 2 pin 3 endpoint… 4 host 5 joined 6 invited 7 invite id 8 secret, if any
 //	           9 first us 10 last us 11 expires us 12 times }                               oldest first

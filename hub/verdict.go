@@ -150,7 +150,7 @@ func (c *inboundCommand) heardBack(v *view, d *draft) {
 		rec.Wake = append(rec.Wake, journal.NameWake(w))
 	}
 	w := v.st.waits.get(c.batch.peer, said.LaneSeq)
-	if w == nil { // given up before, or never asked for
+	if past := v.st.laneOf(c.batch.peer).facts.lane; w == nil || past.past(o.LaneSeq, said.LaneSeq) { // given up before, never asked for, or about another record
 		d.add(v.now, rec)
 		return
 	}

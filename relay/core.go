@@ -10,9 +10,15 @@ import (
 
 // Core is the hub as the relay needs it. All methods may be called from any goroutine; all positions are synced ones.
 type Core interface {
-	// Self is this hub's id, Epoch the epoch in which it numbers its lanes now.
+	// Self is this hub's id, LaneEpoch the epoch in which it counts its lane to the peer now.
 	Self() wire.HubID
-	Epoch() (number uint64, id [16]byte)
+	LaneEpoch(peer wire.HubID) hub.LaneEpoch
+	// Reconciling says whether an operator has allowed that the peer begins its lane anew. AdoptLane moves LaneIn to where it
+	// does, once; LaneTaken takes what a hello says of our lane, before the link is used. Both return when what they changed
+	// is durable.
+	Reconciling(peer wire.HubID) bool
+	AdoptLane(ctx context.Context, peer wire.HubID, e hub.LaneEpoch) error
+	LaneTaken(ctx context.Context, peer wire.HubID, cursor hub.Cursor, theirHead uint64) error
 	// Trust is the current snapshot of approved peers.
 	Trust() *federation.Trust
 	// ProfileAgreed says what both sides take the link to the peer to admit. It returns when the core has it durably, at once

@@ -94,12 +94,13 @@ func (g *greeter) judge(h *frame.Hello, proved wire.HubID) error {
 	return nil
 }
 
-// sayGoodbye refuses a connection that is not a link: it writes the reason, waits for the peer to take it, and closes.
-func sayGoodbye(conn Conn, reason wire.Reason) {
+// sayGoodbye refuses a connection that is not a link: it writes what is to be said before, and the reason, waits for the
+// peer to take it, and closes.
+func sayGoodbye(conn Conn, reason wire.Reason, before ...byte) {
 	late := time.AfterFunc(farewellTime, func() { _ = conn.Close(reason) })
 	defer late.Stop()
 	bye := frame.Bye{Reason: reason}
-	if _, err := conn.Write(bye.Append(nil)); err == nil && conn.Flush() == nil {
+	if _, err := conn.Write(bye.Append(before)); err == nil && conn.Flush() == nil {
 		_, _ = io.Copy(io.Discard, conn)
 	}
 	_ = conn.Close(reason)

@@ -192,7 +192,7 @@ func (o *owner) onResult(res dialResult) {
 		res.dispose()
 	case res.session != nil:
 		o.attempt = nil
-		o.admit(res.session, res.attempt.ours)
+		o.answered(res.session, res.attempt.ours)
 	case res.err != nil:
 		o.attempt = nil
 		res.attempt.cancel()
@@ -247,11 +247,10 @@ func (o *owner) abandon() {
 func (o *owner) hello() frame.Hello {
 	core := o.relay.core
 	o.lastLink++
-	number, id := core.Epoch()
-	in, out := core.LaneIn(o.peer), core.LaneOut(o.peer)
+	epoch, in, out := core.LaneEpoch(o.peer), core.LaneIn(o.peer), core.LaneOut(o.peer)
 	return frame.Hello{
 		Versions: o.relay.greeter.speaks, Hub: o.relay.greeter.self, Instance: o.relay.greeter.instance, Link: o.lastLink,
-		Epoch: number, EpochID: id,
+		Epoch: epoch.Number, EpochID: epoch.ID, Base: frame.Base{Seq: epoch.Base, Hash: epoch.BaseHash},
 		In:    frame.Position{EpochID: in.EpochID, Seq: in.Seq, Hash: in.Hash},
 		Out:   frame.Extent{Head: out.Head, Acked: out.Acked},
 		Offer: o.relay.greeter.offer,
@@ -271,6 +270,10 @@ func (o *owner) onOffer(s *session) {
 	}
 	o.abandon()
 	o.endLink(refuse(wire.ReasonLinkReplaced, "the peer opened link %d", s.theirs.Link))
+	if _, err := o.adopt(s); err != nil {
+		o.giveUp(s, err)
+		return
+	}
 	o.admit(s, o.hello())
 }
 
@@ -300,8 +303,14 @@ func (o *owner) wanted(theirs *frame.Hello) bool {
 // admit makes a session the link, unless a cursor forbids it.
 func (o *owner) admit(s *session, ours frame.Hello) {
 	if why := o.fence(s, &ours); why != nil {
-		o.relay.running.Go(func() { sayGoodbye(s.conn, why.reason) })
+		o.relay.running.Go(func() { sayGoodbye(s.conn, why.reason, lastWord(s, &ours)...) })
 		o.failed(ended{reason: why.reason, detail: why.detail}, s.dialled)
+		return
+	}
+	in := s.theirs.In
+	err := o.relay.core.LaneTaken(o.ctx, o.peer, hub.Cursor{EpochID: in.EpochID, Seq: in.Seq, Hash: in.Hash}, s.theirs.Out.Head)
+	if err != nil {
+		o.giveUp(s, err)
 		return
 	}
 	o.head.Store(max(o.head.Load(), o.relay.core.LaneOut(o.peer).Head))
@@ -420,9 +429,12 @@ func (o *owner) onNews() {
 	}
 	changed := !slices.Equal(conf.Endpoints, o.conf.Endpoints) || !slices.Equal(conf.Pins, o.conf.Pins)
 	o.conf = conf
-	if o.link != nil {
-		if !slices.Contains(conf.Pins, federation.Pin(o.link.pin)) {
-			o.link.end(refuse(wire.ReasonPinMismatch, "the link's key is no longer approved"))
+	if l := o.link; l != nil {
+		switch {
+		case !slices.Contains(conf.Pins, federation.Pin(l.pin)):
+			l.end(refuse(wire.ReasonPinMismatch, "the link's key is no longer approved"))
+		case o.relay.core.LaneEpoch(o.peer).ID != l.ours.EpochID:
+			l.end(refuse(wire.ReasonRewound, "the lane to the peer was reconciled while the link was up"))
 		}
 		return
 	}

@@ -208,8 +208,17 @@ func (s *store) acceptLocked(l *testLane, peer wire.HubID, body []byte) {
 	l.hashes = append(l.hashes, link.Next(l.hashes[seq-1]))
 }
 
-func (s *store) Self() wire.HubID          { return s.self }
-func (s *store) Epoch() (uint64, [16]byte) { return 1, s.epochID }
+func (s *store) Self() wire.HubID { return s.self }
+
+func (s *store) LaneEpoch(wire.HubID) hub.LaneEpoch {
+	return hub.LaneEpoch{Epoch: hub.Epoch{Number: 1, ID: s.epochID}}
+}
+
+func (s *store) Reconciling(wire.HubID) bool { return false }
+
+func (s *store) AdoptLane(context.Context, wire.HubID, hub.LaneEpoch) error { return errClosed }
+
+func (s *store) LaneTaken(context.Context, wire.HubID, hub.Cursor, uint64) error { return nil }
 
 func (s *store) Trust() *federation.Trust {
 	s.mu.Lock()

@@ -127,6 +127,9 @@ func (l *link) fill(recs []hub.OutRecord, sent uint64) error {
 		if want := sent + 1 + uint64(i); r.Seq != want || r.Origin.LaneSeq != want {
 			return refuse(wire.ReasonInternalError, "record %d of the lane where %d should be", r.Seq, want)
 		}
+		if r.Origin.EpochID != l.ours.EpochID {
+			return refuse(wire.ReasonRewound, "the lane to the peer was reconciled while the link was up")
+		}
 		o := frame.Origin{
 			Kind: r.Kind, Hub: r.Origin.Hub, Epoch: r.Origin.Epoch, EpochID: r.Origin.EpochID, Seq: r.Seq, MsgID: r.Origin.MsgID,
 			AcceptedUS: r.Origin.AcceptedUS, Sender: r.Origin.Sender, Principal: r.Origin.Principal,

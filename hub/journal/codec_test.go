@@ -86,6 +86,13 @@ func samples() []Record {
 			MaxBodyBytes: 1 << 20, MaxFrameBytes: 1<<20 + 1<<16, MaxHops: 1,
 		},
 		LinkBackoff{Peer: "far.example", Attempts: 3, Reason: "certificate_refused", NextUS: 1796063246832343},
+		LaneReconciled{
+			Peer: "far.example", By: "Ann", User: "root", Epoch: 2, EpochID: [16]byte{4}, Base: 45, BaseHash: [32]byte{5}, Head: 50,
+		},
+		LaneAdopted{
+			Peer: "far.example", Epoch: 2, EpochID: [16]byte{6}, Seq: 80, Hash: [32]byte{7}, LostFrom: 41, LostTo: 80, HeldFrom: 1, HeldTo: 2,
+		},
+		LaneResumed{Peer: "far.example", Until: 120},
 	}
 }
 

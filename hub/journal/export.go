@@ -107,6 +107,27 @@ type exportedAck struct {
 	Bytes   uint64 `json:"bytes,omitzero"`
 }
 
+type exportedReconciled struct {
+	Peer    string `json:"peer"`
+	By      string `json:"by"`
+	User    string `json:"user"`
+	Epoch   uint64 `json:"epoch,omitzero"`
+	EpochID string `json:"epoch_id"`
+	Base    uint64 `json:"base"`
+	Head    uint64 `json:"head"`
+}
+
+type exportedAdopted struct {
+	Peer     string `json:"peer"`
+	Epoch    uint64 `json:"epoch"`
+	EpochID  string `json:"epoch_id"`
+	Seq      uint64 `json:"seq"`
+	LostFrom uint64 `json:"lost_from,omitzero"`
+	LostTo   uint64 `json:"lost_to,omitzero"`
+	HeldFrom uint64 `json:"held_from,omitzero"`
+	HeldTo   uint64 `json:"held_to,omitzero"`
+}
+
 type exportedPurge struct {
 	Seq    uint64 `json:"seq"`
 	Digest string `json:"digest"`
@@ -129,6 +150,10 @@ func exportRecord(rec any) any {
 		return exportedRefusal{exportOrigin(&r.Origin), r.Reason}
 	case LaneAcked:
 		return exportedAck{r.Peer, r.LaneSeq, hex.EncodeToString(r.Hash[:]), r.Bytes}
+	case LaneReconciled:
+		return exportedReconciled{r.Peer, r.By, r.User, r.Epoch, hex.EncodeToString(r.EpochID[:]), r.Base, r.Head}
+	case LaneAdopted:
+		return exportedAdopted{r.Peer, r.Epoch, hex.EncodeToString(r.EpochID[:]), r.Seq, r.LostFrom, r.LostTo, r.HeldFrom, r.HeldTo}
 	case BodyPurged:
 		return exportedPurge{r.Seq, hex.EncodeToString(r.Digest[:]), r.By, r.Reason}
 	case ReceiptSettled:

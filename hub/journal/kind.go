@@ -28,6 +28,9 @@ const (
 	KindPeerRevoked          Kind = 19
 	KindProfileAgreed        Kind = 25
 	KindLinkBackoff          Kind = 26
+	KindLaneReconciled       Kind = 27
+	KindLaneAdopted          Kind = 28
+	KindLaneResumed          Kind = 29
 )
 
 // Kinds of what crosses a link and comes back.
@@ -81,6 +84,9 @@ var kinds = [...]kindInfo{
 	KindLinkOpened:           {"link_opened", 1, parser((*LinkOpened).field)},
 	KindLinkClosed:           {"link_closed", 1, parser((*LinkClosed).field)},
 	KindRecordWithdrawn:      {"record_withdrawn", 1, parser((*RecordWithdrawn).field)},
+	KindLaneReconciled:       {"lane_reconciled", 1, parser((*LaneReconciled).field)},
+	KindLaneAdopted:          {"lane_adopted", 1, parser((*LaneAdopted).field)},
+	KindLaneResumed:          {"lane_resumed", 1, parser((*LaneResumed).field)},
 	KindRemoteVerdict:        {"remote_verdict", 1, parser((*RemoteVerdict).field)},
 }
 
