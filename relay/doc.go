@@ -39,7 +39,8 @@
 // Both ends compare both cursors of a hello with what they know. A cursor beyond the lane's head, below what was
 // acknowledged, or of another epoch means that one of the journals went back in time (rewound); the same number with
 // another hash means that two nodes write one lane (cloned). Such a link is refused, shown with its reason and tried
-// again only slowly, until an operator has settled it.
+// again only slowly, until an operator has settled it: then both lanes begin anew, each in an epoch that its owner names in
+// the hello and that the other side takes up once.
 //
 // # Calling again
 //
