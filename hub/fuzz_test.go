@@ -61,11 +61,13 @@ func stateFault(b []byte, decode stateDecoder) string {
 // careless decoder would take as well.
 func stateSeeds(t testing.TB) [][]byte {
 	empty, one, two := newState("hub-1").encode(), fullState(t, 1).encode(), fullState(t, 2).encode()
+	noFacts := fields(bytes.Clone(empty))
+	noFacts.message(11, func(m *fields) { m.message(20, func(m *fields) { m.text(1, "no record") }) })
 	future := fields(bytes.Clone(one))
 	future.num(99, 1)
 	short := fields(bytes.Clone(empty))
 	short.message(9, func(m *fields) { m.text(1, "t"); m.text(2, "a"); m.text(3, ""); m.bytes(4, []byte{1}); m.num(5, 1) })
-	return [][]byte{nil, empty, one, two, append(bytes.Clone(one), one...), one[:len(one)-1], twoReceipts().encode(), twoWaits().encode(), future, short}
+	return [][]byte{nil, empty, one, two, append(bytes.Clone(one), one...), one[:len(one)-1], twoReceipts().encode(), twoWaits().encode(), future, short, noFacts}
 }
 
 // twoReceipts is a state no hub comes to: two receipts wait for one chat.

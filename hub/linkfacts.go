@@ -182,7 +182,7 @@ func (f *laneFacts) decode(b []byte) error {
 }
 
 func (f *linkFacts) decode(b []byte) error {
-	return eachField(b, func(n protowire.Number, v field) error {
+	err := eachField(b, func(n protowire.Number, v field) error {
 		switch n {
 		case 1:
 			r, err := journal.ParseProfileAgreed(v.raw)
@@ -197,4 +197,8 @@ func (f *linkFacts) decode(b []byte) error {
 		}
 		return nil
 	})
+	if err != nil {
+		return errHotState
+	}
+	return nil
 }
