@@ -26,6 +26,11 @@
 // A beat leaves every 400 ms on a timer of its own. A link on which nothing was heard for 2.5 s is lost, whatever the
 // connection below it believes.
 //
+// # Before a peer is one
+//
+// A hub whose invitation was taken here is called until it has approved this one or was decided about here, after 1, 2, 4 …
+// 60 s. A peer that was just approved is dialled at once.
+//
 // # One link per peer
 //
 // The hub with the smaller id dials at once, the other one after three seconds without a link. Whoever dials says hello

@@ -11,7 +11,7 @@ import (
 
 func (a *app) journalCommand() *cobra.Command {
 	return groupCommand("journal", "Every fact this node knows",
-		a.journalVerifyCommand(), a.journalInspectCommand(), a.journalExportCommand(), a.journalPurgeCommand())
+		a.journalVerifyCommand(), a.journalInspectCommand(), a.journalExportCommand(), a.journalPurgeCommand(), a.journalReconcileCommand())
 }
 
 // events hands the events from..to to line: from the running node, else from the stopped store.

@@ -72,6 +72,12 @@ func TestScripts(t *testing.T) {
 			"unlinked": func(ts *testscript.TestScript, _ bool, args []string) {
 				await(ts, args[0], func(s node.Status) bool { return len(s.Peers) == 1 && !s.Peers[0].LinkUp() })
 			},
+			"idle": func(ts *testscript.TestScript, _ bool, args []string) {
+				await(ts, args[0], func(s node.Status) bool { return len(s.Peers) == 1 && s.Peers[0].OutHead == s.Peers[0].OutAcked })
+			},
+			"fenced": func(ts *testscript.TestScript, _ bool, args []string) {
+				await(ts, args[0], func(s node.Status) bool { return len(s.Peers) == 1 && s.Peers[0].Link == string(relay.Fenced) })
+			},
 			"measured": func(ts *testscript.TestScript, _ bool, args []string) {
 				await(ts, args[0], func(s node.Status) bool { return len(s.Peers) == 1 && s.Peers[0].RTTUS > 0 })
 			},

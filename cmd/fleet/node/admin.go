@@ -28,6 +28,8 @@ const (
 	pathApprove = "/peers/approve"
 	pathReject  = "/peers/reject"
 	pathRevoke  = "/peers/revoke"
+
+	pathReconcile = "/reconcile"
 )
 
 // maxAdminBody bounds a request on the admin socket: the largest frame and room for its wrapping.
@@ -46,6 +48,7 @@ func (n *Node) adminHandler() http.Handler {
 	mux.HandleFunc("POST "+pathApprove, answer(n, n.approve))
 	mux.HandleFunc("POST "+pathReject, answer(n, n.reject))
 	mux.HandleFunc("POST "+pathRevoke, answer(n, n.revoke))
+	mux.HandleFunc("POST "+pathReconcile, answer(n, n.reconcile))
 	mux.HandleFunc("GET "+pathTokens, answer(n, n.tokens))
 	mux.HandleFunc("POST "+pathTokens, answer(n, n.createToken))
 	mux.HandleFunc("DELETE "+pathTokens+"/{id}", n.revokeToken)

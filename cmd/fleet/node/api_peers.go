@@ -175,6 +175,13 @@ type Rejection struct {
 	DryRun bool   `json:"dry_run,omitzero"`
 }
 
+// ReconcileRequest lets the lanes with a fenced peer begin anew.
+type ReconcileRequest struct {
+	Hub    string `json:"hub"`
+	By     string `json:"by"`
+	DryRun bool   `json:"dry_run,omitzero"`
+}
+
 // Revocation ends an approval.
 type Revocation struct {
 	Hub string `json:"hub"`

@@ -290,3 +290,8 @@ func (n *Node) revoke(ctx context.Context, in Revocation) (RevokedPeer, error) {
 	}
 	return RevokedPeer{}, NoPeer(in.Hub) // approved again meanwhile
 }
+
+// reconcile lets the lanes with a fenced peer begin anew.
+func (n *Node) reconcile(ctx context.Context, in ReconcileRequest) (hub.Reconciliation, error) {
+	return n.hub.Reconcile(ctx, wire.HubID(in.Hub), in.By, userOf(ctx), in.DryRun)
+}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"fleetrelay/hub"
 	"fleetrelay/hub/wire"
 )
 
@@ -114,6 +115,11 @@ func (c *Client) Reject(ctx context.Context, r Rejection) (Pending, error) {
 // Revoke ends the approval of a hub.
 func (c *Client) Revoke(ctx context.Context, r Revocation) (RevokedPeer, error) {
 	return ask[RevokedPeer](ctx, c, http.MethodPost, pathRevoke, r)
+}
+
+// Reconcile lets the lanes with a fenced peer begin anew.
+func (c *Client) Reconcile(ctx context.Context, r ReconcileRequest) (hub.Reconciliation, error) {
+	return ask[hub.Reconciliation](ctx, c, http.MethodPost, pathReconcile, r)
 }
 
 // CreateToken makes an agent token; the answer is the only place that ever shows it.

@@ -24,6 +24,7 @@ var operations = []struct {
 	{pathApprove, []string{"key", "hub", "endpoints", "may_reach", "by", "replace", "dry_run"}},
 	{pathReject, []string{"key", "by", "dry_run"}},
 	{pathRevoke, []string{"hub", "by", "why"}},
+	{pathReconcile, []string{"hub", "by", "dry_run"}},
 	{pathTokens, []string{"seat"}},
 	{pathSend, []string{"as", "to", "text", "client_msg_id", "receipt"}},
 	{pathPurge, []string{"seq", "why"}},
