@@ -42,3 +42,32 @@ func TestReadmeWorksAsPasted(t *testing.T) {
 		t.Errorf("only %d examples found", seen)
 	}
 }
+
+// TestManualsWorkAsPasted: the program understands each command line that a manual shows.
+func TestManualsWorkAsPasted(t *testing.T) {
+	dir, err := house.ModuleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, least := range map[string]int{"peering.md": 10, "operating.md": 4} {
+		text, err := os.ReadFile(filepath.Join(dir, "docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := 0
+		for line := range strings.Lines(string(text)) {
+			line, example := strings.CutPrefix(strings.TrimRight(line, "\n"), "    fleet ")
+			if !example {
+				continue
+			}
+			seen++
+			line, _, _ = strings.Cut(line, " #")
+			if err := checkCommand(testRoot(), shellWords(line)); err != nil {
+				t.Errorf("%s: %s: %v", name, line, err)
+			}
+		}
+		if seen < least {
+			t.Errorf("%s: only %d examples found", name, seen)
+		}
+	}
+}
