@@ -8,6 +8,7 @@ import (
 	mathrand "math/rand/v2"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -182,19 +183,19 @@ func peers(t *testing.T, oneWay bool) (n *transport.Network, a, b *whole, old *v
 	b.approve(alpha, address(alpha))
 	a.say(beta, "a1", "a2")
 	b.say(alpha, "b1")
-	await2(t, "the first talk", func() bool { return through(a, b) })
+	reach(t, "the first talk", func() bool { return through(a, b) })
 	a.stop()
 	old = a.backup()
 	a = startWhole(t, n, alpha, a.fs)
 	a.say(beta, "a3", "a4", "a5")
 	b.say(alpha, "b2", "b3")
-	await2(t, "the second talk", func() bool { return through(a, b) })
+	reach(t, "the second talk", func() bool { return through(a, b) })
 	return n, a, b, old
 }
 
-func await2(t *testing.T, what string, cond func() bool) {
+func reach(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	if !eventually(20*time.Second, cond) {
+	if !await(10*time.Minute, cond) {
 		t.Fatalf("never: %s", what)
 	}
 }
@@ -203,7 +204,8 @@ func await2(t *testing.T, what string, cond func() bool) {
 // flow again, each message once, and what either side has lost is named.
 func TestReconcileAfterARestore(t *testing.T) {
 	for name, oneWay := range map[string]bool{"both call": false, "one calls": true} {
-		t.Run(name, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			t.Log(name)
 			n, a, b, old := peers(t, oneWay)
 			a.stop()
 			a = startWhole(t, n, alpha, old)
@@ -211,8 +213,8 @@ func TestReconcileAfterARestore(t *testing.T) {
 			fenced := func(w *whole) func() bool {
 				return func() bool { l := w.link(); return l.LastReason == wire.ReasonRewound && l.State != Up }
 			}
-			await2(t, "fenced there", fenced(b))
-			await2(t, "fenced here", fenced(a))
+			reach(t, "fenced there", fenced(b))
+			reach(t, "fenced here", fenced(a))
 			a.say(beta, "a6", "a7", "a8", "a9")
 			b.say(alpha, "b4")
 
@@ -229,14 +231,14 @@ func TestReconcileAfterARestore(t *testing.T) {
 			if again := a.reconcile(beta); !again.Waits || again.Epoch != 2 {
 				t.Errorf("once more: %+v", again)
 			}
-			if eventually(300*time.Millisecond, func() bool { return a.link().State == Up || b.link().State == Up }) {
+			if await(10*time.Minute, func() bool { return a.link().State == Up || b.link().State == Up }) {
 				t.Error("linked on the word of one side")
 			}
 			b.reconcile(alpha)
-			await2(t, "both lanes through", func() bool { return through(a, b) })
+			reach(t, "both lanes through", func() bool { return through(a, b) })
 			a.say(beta, "a10")
 			b.say(alpha, "b5")
-			await2(t, "later ones through", func() bool { return through(a, b) })
+			reach(t, "later ones through", func() bool { return through(a, b) })
 
 			if diff := cmp.Diff(bodies("a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10"), b.heard()); diff != "" {
 				t.Errorf("beta heard (-want +got):\n%s", diff)
@@ -253,14 +255,16 @@ func TestReconcileAfterARestore(t *testing.T) {
 			a.stop()
 			a = startWhole(t, n, alpha, a.fs)
 			a.say(beta, "a11")
-			await2(t, "through after a restart", func() bool { return through(a, b) })
+			reach(t, "through after a restart", func() bool { return through(a, b) })
 		})
 	}
 }
 
 // A copy that runs beside the original is fenced as cloned and does not disturb the link of the original; when the
 // original is gone and both operators say so, the copy takes its place.
-func TestReconcileACopy(t *testing.T) {
+func TestReconcileACopy(t *testing.T) { synctest.Test(t, reconcileACopy) }
+
+func reconcileACopy(t *testing.T) {
 	n, a, b, old := peers(t, true)
 	a.stop()
 	a = startWhole(t, n, alpha, old)
@@ -272,24 +276,26 @@ func TestReconcileACopy(t *testing.T) {
 			return (l.LastReason == wire.ReasonCloned || l.LastReason == wire.ReasonRewound) && l.State != Up
 		}
 	}
-	await2(t, "fenced", cloned(b))
+	reach(t, "fenced", cloned(b))
 	a.reconcile(beta)
 	b.reconcile(alpha)
-	await2(t, "through", func() bool { return through(a, b) })
+	reach(t, "through", func() bool { return through(a, b) })
 	if got := b.heard(); !slices.Equal(got[len(got)-4:], bodies("c3", "c4", "c5", "c6")) {
 		t.Errorf("beta heard %q", got)
 	}
 }
 
 // A healthy link that an operator reconciles on one side only ends, and comes back when the other side follows.
-func TestReconcileAHealthyLink(t *testing.T) {
+func TestReconcileAHealthyLink(t *testing.T) { synctest.Test(t, reconcileAHealthyLink) }
+
+func reconcileAHealthyLink(t *testing.T) {
 	_, a, b, _ := peers(t, false)
 	defer func() { a.stop(); b.stop() }()
 	b.reconcile(alpha)
-	await2(t, "the link ends", func() bool { return b.link().State != Up })
+	reach(t, "the link ends", func() bool { return b.link().State != Up })
 	b.say(alpha, "b4")
 	a.reconcile(beta)
-	await2(t, "through", func() bool { return through(a, b) })
+	reach(t, "through", func() bool { return through(a, b) })
 	if diff := cmp.Diff(bodies("b1", "b2", "b3", "b4"), a.heard()); diff != "" {
 		t.Errorf("alpha heard (-want +got):\n%s", diff)
 	}
