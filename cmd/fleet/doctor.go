@@ -50,10 +50,22 @@ Nothing is changed and no message is sent. The exit code is 1 if a step failed.`
 	return cmd
 }
 
+// together makes one step of those that were skipped one after the other for one cause.
+func together(steps []doctor.Step) (out []doctor.Step) {
+	for _, s := range steps {
+		if last := len(out) - 1; last >= 0 && s.State == doctor.Skipped && out[last].State == s.State && out[last].Of == s.Of && out[last].Text == s.Text {
+			out[last].Name += ", " + s.Name
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
 // writeExam writes a line for each step, and for one that failed what helps.
 func writeExam(w io.Writer, r doctor.Report) error {
 	t := table{w: w}
-	for _, s := range r.Steps {
+	for _, s := range together(r.Steps) {
 		text := s.Text
 		if s.Of != "" {
 			text = s.Of + ": " + text
