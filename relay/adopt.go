@@ -20,7 +20,12 @@ func (o *owner) adopt(s *session) (done bool, err error) {
 	err = core.AdoptLane(o.ctx, o.peer, hub.LaneEpoch{
 		Epoch: hub.Epoch{Number: h.Epoch, ID: h.EpochID}, Base: h.Base.Seq, BaseHash: h.Base.Hash,
 	})
-	return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	o.relay.opt.Log.Warn("the peer's lane begins anew", "peer", o.peer, "held_up_to", in.Seq, "begins_after", h.Base.Seq,
+		"lost", max(h.Base.Seq, in.Seq)-in.Seq, "unknown_there", max(h.Base.Seq, in.Seq)-h.Base.Seq)
+	return true, nil
 }
 
 // answered takes the hello that came back on a connection of ours. What it makes us take up is not in our own hello, which

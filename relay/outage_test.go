@@ -182,7 +182,8 @@ func TestRefusalsAreJournalledAndResumed(t *testing.T) {
 		}}
 		run := func(long time.Duration) {
 			n := startOptions(t, Options{Core: s, Transport: tr}, s)
-			await(long, func() bool { return false })
+			time.Sleep(long)
+			synctest.Wait()
 			if l := n.link(t, beta); l.State != Fenced || l.LastReason != wire.ReasonCertificateRefused || l.NextUS == 0 || l.Attempts == 0 {
 				t.Errorf("%+v", l)
 			}
