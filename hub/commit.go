@@ -8,11 +8,23 @@ import (
 	"fleetrelay/hub/wire"
 )
 
-// pending is a turn on its way through the disk.
-type pending struct {
+// pending is what becomes durable with one sync: a turn, and those before it that
+// waited to share its sync.
+type pending []written
+
+// written is a turn that was given to the journal.
+type written struct {
 	*turn
 	sync *journal.Pending // nil when the turn holds no events
 }
+
+// patience is how long a turn that can wait does so for another one whose sync
+// carries it: longer than a busy hub takes from one message to the next, and short
+// beside what a receipt took on its way. patientTurns bounds how many wait.
+const (
+	patience     = 3 * time.Millisecond
+	patientTurns = turnsWaiting
+)
 
 // committer encodes each turn, lets the journal compute the chain and append it
 // without waiting, and hands it to the releaser in order. It closes out when in
@@ -23,30 +35,85 @@ type committer struct {
 	fail  func(error)
 	early func(*turn) // testing: tells before the sync
 	owing bool        // deferred facts wait for the next sync
+	held  pending     // applied, and waiting for another turn's sync
 }
 
 func (c *committer) run(in <-chan *turn, out chan<- pending) {
 	defer close(out)
-	broken := false
-	for t := range in {
+	late := time.NewTimer(0) // armed while something is held
+	defer late.Stop()
+	for open, broken := true, false; open; {
+		var t *turn
+		select {
+		case t, open = <-in:
+		case <-late.C:
+		}
 		if broken {
 			continue
 		}
-		if c.early != nil {
+		if c.early != nil && t != nil {
 			c.early(t)
 		}
-		p, err := c.append(t)
-		if err != nil {
+		ready, err := c.take(t)
+		switch {
+		case err != nil:
 			broken = true
 			c.fail(err)
-			continue
+		case ready != nil:
+			late.Stop()
+			out <- ready
+		case len(c.held) == 1:
+			late.Reset(patience)
 		}
-		out <- p
 	}
 }
 
-func (c *committer) append(t *turn) (pending, error) {
-	p := pending{turn: t}
+// take applies one turn, nil for the end of waiting, and returns what can go on to
+// its sync: nothing while it waits.
+func (c *committer) take(t *turn) (pending, error) {
+	if t == nil {
+		return c.flush()
+	}
+	p, err := c.append(t)
+	if err != nil {
+		return nil, err
+	}
+	behind := len(c.held) > 0 && c.owing // what is held is not on its way to the disk yet
+	c.held = append(c.held, p)
+	switch {
+	case !behind && (!t.patient() || c.early != nil):
+		return c.release(), nil
+	case len(c.held) >= patientTurns:
+		return c.flush()
+	}
+	return nil, nil
+}
+
+// release hands on what is held.
+func (c *committer) release() pending {
+	p := c.held
+	c.held = nil
+	return p
+}
+
+// flush gives what is held a sync of its own.
+func (c *committer) flush() (pending, error) {
+	if len(c.held) == 0 {
+		return nil, nil
+	}
+	b := journal.NewBatch()
+	b.Barrier()
+	sync, err := c.store.Apply(b)
+	if err != nil {
+		return nil, err
+	}
+	c.owing = false
+	c.held = append(c.held, written{sync: sync})
+	return c.release(), nil
+}
+
+func (c *committer) append(t *turn) (written, error) {
+	p := written{turn: t}
 	if !c.prepare(t) {
 		close(t.applied)
 		return p, nil
@@ -63,16 +130,17 @@ func (c *committer) append(t *turn) (pending, error) {
 
 // prepare encodes the turn and decides what it needs of the disk. Housekeeping
 // alone is deferred: its sync would make the next message wait and saves nobody
-// anything. Whatever is told waits for the sync of all that was decided before
-// it, deferred facts included.
+// anything. So is a turn that waits to share a sync. Whatever is told waits for the
+// sync of all that was decided before it, deferred facts included.
 func (c *committer) prepare(t *turn) (write bool) {
 	for i := range t.facts {
 		f := &t.facts[i]
 		f.event.Attrs = f.record.Append(nil)
+		t.class = max(t.class, classOf(f.event.Kind))
 		t.batch.Append(f.event)
 	}
 	switch {
-	case t.deferrable():
+	case t.deferrable(), t.patient() && c.early == nil:
 		t.batch.Defer()
 		c.owing = true
 		return true
@@ -99,15 +167,30 @@ func (t *turn) tells() bool {
 
 // deferrable says whether the turn is housekeeping that nobody is told: what a
 // power cut takes of it is asked for, or said, again.
-func (t *turn) deferrable() bool {
-	for i := range t.facts {
-		switch t.facts[i].event.Kind {
-		case journal.KindLaneAcked, journal.KindWatermarkRaised, journal.KindNotificationsSettled:
-		default:
-			return false
-		}
+func (t *turn) deferrable() bool { return t.class == classHousekeeping && !t.tells() }
+
+// patient says whether what the turn tells may wait a moment: it is about receipts
+// of other hubs, and nothing else was decided.
+func (t *turn) patient() bool { return t.class == classReceipts }
+
+// class is how soon what a turn holds must be on the disk.
+type class int
+
+const (
+	classNone         class = iota
+	classHousekeeping       // can be found again
+	classReceipts           // what other hubs say of messages that were accepted before
+	classUrgent             // everything else
+)
+
+func classOf(k journal.Kind) class {
+	switch k {
+	case journal.KindLaneAcked, journal.KindWatermarkRaised, journal.KindNotificationsSettled:
+		return classHousekeeping
+	case journal.KindRemoteVerdict:
+		return classReceipts
 	}
-	return len(t.facts) > 0 && !t.tells()
+	return classUrgent
 }
 
 // releaser waits for syncs in order and only then publishes a turn and runs its
@@ -126,17 +209,30 @@ func (r *releaser) run(in <-chan pending) {
 		if broken {
 			continue
 		}
-		if p.sync != nil {
-			if err := p.sync.Wait(); err != nil {
-				broken = true
-				r.fail(err)
-				continue
+		if err := p.wait(); err != nil {
+			broken = true
+			r.fail(err)
+			continue
+		}
+		for _, w := range p {
+			if w.turn != nil && !r.early {
+				r.release(w.turn)
 			}
 		}
-		if !r.early {
-			r.release(p.turn)
+	}
+}
+
+// wait returns when all of it is durable.
+func (p pending) wait() error {
+	for _, w := range p {
+		if w.sync == nil {
+			continue
+		}
+		if err := w.sync.Wait(); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 func (r *releaser) release(t *turn) {

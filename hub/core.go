@@ -26,6 +26,7 @@ const snapshotEvery = 1 << 15
 type turn struct {
 	batch   *journal.Batch
 	facts   []fact
+	class   class // of the facts, set by the committer
 	effects []effect
 	lanes   []laneUpdate      // what links may see after the sync
 	trust   *federation.Trust // the new trust snapshot, if it changed
