@@ -26,7 +26,7 @@ type benchFlags struct {
 }
 
 func (f *benchFlags) add(a *app, cmd *cobra.Command, receipts bool) {
-	cmd.Flags().BoolVar(&f.receipts, "receipts", receipts, "ask the product for a receipt of each message, and wait for it")
+	cmd.Flags().BoolVar(&f.receipts, "receipts", receipts, "ask the product for a receipt of each message and count only those that were told")
 	cmd.Flags().IntVar(&f.pairs, "pairs", 3, "measurements of each, in turn")
 	cmd.Flags().DurationVar(&f.span, "span", 5*time.Second, "length of one measurement")
 	cmd.Flags().StringVar(&f.work, "work", "", "folder on the disk to measure (default: the temporary one)")

@@ -3,8 +3,9 @@
 //
 // The generator is one process with its own lean WebSocket client: senders, each with a window of messages in flight, and one
 // reader that acknowledges every message. A place in a sender's window is free again only when the hub has answered with the
-// sender's own copy and the reader has the message, and, where receipts are asked for, when the sender was told that it is
-// delivered; the pipeline has none, and is not asked. The time from sending to that moment is the latency.
+// sender's own copy and the reader has the message; the time from sending to that moment is the latency. Where receipts are
+// asked for, a message counts only once its sender was told that it is delivered, and one that is missing at the end fails the
+// measurement; the pipeline has none, and is not asked.
 //
 // What the subjects' processes used comes from /proc: CPU time, bytes written to disk, resident memory. On a system
 // without it those figures are zero.

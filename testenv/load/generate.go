@@ -33,8 +33,8 @@ type Shape struct {
 	Senders int
 	Window  int // messages in flight per sender
 	Bytes   int // of one JSON frame as sent; 0 is 400
-	// Receipts asks for a receipt of each message, where the target tells them: its place is free again only when the
-	// sender was told that it is delivered.
+	// Receipts asks for a receipt of each message, where the target tells them. Its place does not wait for it, but a
+	// message counts only once its sender was told that it is delivered.
 	Receipts bool
 }
 
@@ -70,17 +70,19 @@ const patience = 30 * time.Second
 // generator is one measurement in progress.
 type generator struct {
 	shape   Shape
-	parts   uint32 // of a message that is done
-	extra   string // members of each frame
+	asks    bool // for receipts
 	to      string
 	senders []*sender
 	reader  *webSocket
 	stop    atomic.Bool
 	begun   atomic.Bool // counting
 	stats   histogram
-	done    atomic.Int64 // messages finished since counting began
-	all     atomic.Int64 // messages finished
-	limit   int64        // 0 without one
+	done    atomic.Int64  // messages finished since counting began
+	all     atomic.Int64  // messages finished
+	told    atomic.Int64  // receipts since counting began
+	toldAll atomic.Int64  // receipts
+	more    chan struct{} // capacity 1: a receipt came
+	limit   int64         // 0 without one
 	reached chan struct{}
 	once    sync.Once
 }
@@ -99,9 +101,8 @@ type slot struct {
 }
 
 const (
-	partCopy    = 1 // the hub answered
-	partRead    = 2 // the reader has it
-	partReceipt = 4 // the sender was told what became of it
+	partCopy = 1 // the hub answered
+	partRead = 2 // the reader has it
 )
 
 // askReceipt is the member that asks.
@@ -112,9 +113,8 @@ func Generate(ctx context.Context, t Target, s Shape, l Length, begin, end func(
 	if s.Bytes == 0 {
 		s.Bytes = 400
 	}
-	g := &generator{shape: s, parts: partCopy | partRead, to: t.To, limit: int64(l.Messages), reached: make(chan struct{})}
-	if s.Receipts && t.Receipts {
-		g.parts, g.extra = g.parts|partReceipt, askReceipt
+	g := &generator{
+		shape: s, asks: s.Receipts && t.Receipts, to: t.To, limit: int64(l.Messages), reached: make(chan struct{}), more: make(chan struct{}, 1),
 	}
 	defer g.close()
 	if err := g.connect(ctx, t); err != nil {
@@ -216,7 +216,11 @@ func hello(name string) []byte {
 
 // send keeps the window full until it is told to stop.
 func (g *generator) send(ctx context.Context, number int, s *sender) error {
-	head := chatHead(number, g.to, g.extra)
+	extra := ""
+	if g.asks {
+		extra = askReceipt
+	}
+	head := chatHead(number, g.to, extra)
 	var frame []byte
 	for n := uint64(0); !g.stop.Load(); n++ {
 		place, err := s.place(ctx)
@@ -278,24 +282,27 @@ func (g *generator) copies(number int, s *sender) error {
 		from, place, ok := idOf(buf)
 		switch {
 		case ok && from == number && place < len(s.slots):
-			if part := partOf(buf); part != 0 {
-				g.part(s, place, part)
-			}
+			g.answered(s, place, buf)
 		case bytes.Contains(buf, []byte(`"type":"error"`)):
 			return fmt.Errorf("the hub refused a message: %s", buf)
 		}
 	}
 }
 
-// partOf is what a frame with an id of ours is to its sender: its own copy, or a receipt; 0 for one that settles nothing.
-func partOf(frame []byte) uint32 {
+// answered takes a frame with an id of ours: the sender's own copy, or a receipt. One that settles nothing is passed over.
+func (g *generator) answered(s *sender, place int, frame []byte) {
 	switch {
 	case !isReceipt(frame):
-		return partCopy
+		g.part(s, place, partCopy)
 	case bytes.Contains(frame, []byte(`"delivered":true`)), bytes.Contains(frame, []byte(`"expired":true`)):
-		return partReceipt
+		if g.toldAll.Add(1); g.begun.Load() {
+			g.told.Add(1)
+		}
+		select {
+		case g.more <- struct{}{}:
+		default:
+		}
 	}
-	return 0
 }
 
 // isReceipt looks at the beginning only, where hubs write the type: a payload may say anything.
@@ -338,7 +345,7 @@ func (g *generator) read() error {
 // part notes one of the parts of a message; with the last its place is free.
 func (g *generator) part(s *sender, place int, part uint32) {
 	sl := &s.slots[place]
-	if sl.parts.Or(part)|part != g.parts {
+	if sl.parts.Or(part)|part != partCopy|partRead {
 		return
 	}
 	sl.parts.Store(0)
@@ -370,6 +377,9 @@ func (g *generator) measure(ctx context.Context, l Length, begin, end func()) (M
 	took := time.Since(start).Seconds()
 	call(end)
 	n := g.done.Load()
+	if g.asks {
+		n = min(n, g.told.Load())
+	}
 	return Measured{
 		Messages: int(n), Seconds: took, PerS: float64(n) / took,
 		P50MS: ms(g.stats.quantile(0.5)), P99MS: ms(g.stats.quantile(0.99)),
@@ -402,7 +412,7 @@ func after(ctx context.Context, span time.Duration, reached <-chan struct{}) err
 	}
 }
 
-// drain takes every place back: afterwards nothing is in flight.
+// drain takes every place back and waits for every receipt: afterwards nothing is in flight.
 func (g *generator) drain(ctx context.Context) error {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -415,6 +425,15 @@ func (g *generator) drain(ctx context.Context) error {
 			case <-timer.C:
 				return fmt.Errorf("sender %d: %d messages never came back", i, len(s.slots)-n)
 			}
+		}
+	}
+	for g.asks && g.toldAll.Load() < g.all.Load() {
+		select {
+		case <-g.more:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+			return fmt.Errorf("%d of %d receipts never came", g.all.Load()-g.toldAll.Load(), g.all.Load())
 		}
 	}
 	return nil
