@@ -45,6 +45,9 @@ func TestRestartKeepsWhatWasTold(t *testing.T) {
 	a = r.dial("proj/a")
 	a.send(`{"sender":"proj/a","type":"heartbeat"}`)
 	receipt := a.typed("delivery_receipt")
+	if receipt.str("receipt_notification_id") == fmt.Sprintf("delivery-receipt:%d:pending", first.num("seq")) {
+		receipt = a.typed("delivery_receipt") // the first was told so shortly before the end that it is told again
+	}
 	if receipt["deferred"] != true || receipt.str("client_msg_id") != "m-1" ||
 		receipt.str("receipt_notification_id") != fmt.Sprintf("delivery-receipt:%d:deferred", first.num("seq")) {
 		t.Fatalf("deferred receipt: %v", receipt)

@@ -153,9 +153,10 @@ func (c *notesSettled) quarantined(_ *view, d *draft) {
 	d.alter(notesForgotten{s: c.s, n: len(c.s.taken())})
 }
 
+// decide settles nothing for a session that has ended: what it last took may never have been read.
 func (c *notesSettled) decide(v *view, d *draft) {
 	seqs := c.s.taken()
-	if len(seqs) > 0 {
+	if len(seqs) > 0 && !c.s.ended {
 		d.add(v.now, journal.NotificationsSettled{Sender: c.s.name, Seqs: seqs})
 	}
 	d.alter(notesForgotten{s: c.s, n: len(seqs)})

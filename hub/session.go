@@ -39,7 +39,10 @@ type session struct {
 	lastReaction atomic.Int64 // heartbeats do not count, registration does
 
 	mu    sync.Mutex
-	notes []uint64 // notifications written and not yet settled
+	notes []uint64 // notifications written and not yet settled, oldest first
+	seen  int      // of these, written before the pause that is under way began
+	aged  int      // of these, written before the pause before it: to be settled
+	pause bool     // one is under way
 	asked bool     // a notesSettled command is on its way
 }
 
@@ -191,9 +194,13 @@ func (h *Hub) leave(s *session) {
 // notesAtOnce bounds the notifications settled by one event.
 const notesAtOnce = 256
 
-// took collects notifications the socket has taken and lets the core settle
-// them. When the queue is full the next ones take them along; if none follow, the
-// rows are sent again at the next registration under the same ids.
+// notesPause is the pause of which a whole one passes, on a connection that lives, between the writing of a notification
+// and its being settled. What the operating system has taken is not yet read: when this process or the connection dies
+// at once, it never is, and the row is sent again under the same id.
+const notesPause = 250 * time.Millisecond
+
+// took collects notifications the socket has taken and lets the core settle them after a pause. When the queue is full
+// the next ones take them along; if none follow, the rows are sent again at the next registration under the same ids.
 func (s *session) took(seqs ...uint64) {
 	if len(seqs) == 0 {
 		return
@@ -201,11 +208,28 @@ func (s *session) took(seqs ...uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notes = append(s.notes, seqs...)
+	s.pauseLocked()
+}
+
+func (s *session) pauseLocked() {
+	if !s.pause && len(s.notes) > s.aged {
+		s.pause = true
+		time.AfterFunc(notesPause, s.paused)
+	}
+}
+
+// paused ends a pause: what was there when it began is old enough.
+func (s *session) paused() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pause = false
+	s.aged, s.seen = s.seen, len(s.notes)
 	s.askLocked()
+	s.pauseLocked()
 }
 
 func (s *session) askLocked() {
-	if !s.asked && len(s.notes) > 0 {
+	if !s.asked && s.aged > 0 {
 		s.asked, _ = s.hub.in.offer(s.hub.settling, &notesSettled{s: s})
 	}
 }
@@ -214,7 +238,7 @@ func (s *session) askLocked() {
 func (s *session) taken() []uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.notes[:min(len(s.notes), notesAtOnce)])
+	return slices.Clone(s.notes[:min(s.aged, notesAtOnce)])
 }
 
 // forget drops n of them once they are settled and asks again for the rest.
@@ -224,6 +248,7 @@ func (s *session) forget(n int) {
 	if s.notes = s.notes[n:]; len(s.notes) == 0 {
 		s.notes = nil
 	}
+	s.aged, s.seen = s.aged-n, s.seen-n
 	s.asked = false
 	s.askLocked()
 }

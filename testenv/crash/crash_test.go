@@ -58,7 +58,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	for _, fault := range Faults() {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel() // a stalled run waits more than it works
-			res := runOnce(t, Options{Messages: 400, Senders: 2, Kills: 6, Fault: fault, Quiet: 2 * time.Second})
+			res := runOnce(t, Options{Messages: 800, Senders: 2, Kills: 4, Fault: fault, Quiet: 2 * time.Second})
 			if !res.AsExpected() {
 				t.Errorf("%s was not found", wordOf(fault))
 			}
