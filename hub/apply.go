@@ -146,12 +146,20 @@ func (l *lane) refuse(seq uint64, reason wire.Reason) {
 	l.refused = append(kept, Refusal{Seq: seq, Reason: reason})
 }
 
-// laneAcked trims the outbox up to a cumulative acknowledgement. The row of the
-// acknowledged record itself stays: its hash answers a peer whose cursor stands
+// trimEvery is how many records of a lane are acknowledged before their rows go. The
+// store reads any row past every range that was deleted since it last wrote a table,
+// so that a range for each acknowledgement would make every reading slower than the
+// one before.
+const trimEvery = 256
+
+// laneAcked trims the outbox up to a cumulative acknowledgement, now and then. The row
+// of the acknowledged record itself stays: its hash answers a peer whose cursor stands
 // there before this event is published.
 func (st *state) laneAcked(r *journal.LaneAcked, w tables) *lane {
 	l := st.lane(wire.HubID(r.Peer))
-	w.DeleteRange(journal.LaneRange(r.Peer, l.acked, r.LaneSeq-1))
+	if whole := l.acked / trimEvery; r.LaneSeq/trimEvery > whole { // what was below it, the trim before has taken
+		w.DeleteRange(journal.LaneRange(r.Peer, max(whole*trimEvery, 1)-1, r.LaneSeq-1))
+	}
 	l.acked, l.ackHash = r.LaneSeq, r.Hash
 	if l.acked >= l.marks.aged {
 		l.marks.freed, l.marks.freedFrom = 0, 0
