@@ -199,3 +199,36 @@ func TestFirstTokenDisconnects(t *testing.T) {
 	}
 	again.chat("proj/b", "a second token disconnects nobody")
 }
+
+// What was written to a connection that broke at once may never have been read, so it is told again under its id; what was
+// written before the client's goodbye is not.
+func TestNotificationsOutliveABreak(t *testing.T) {
+	r := startRig(t, vfs.NewMem())
+	witness := r.join("proj/w")
+	leaves := func(a *agent, end func()) {
+		end()
+		witness.until(func(g got) bool { return g.str("event") == "left" && g.str("agent") == a.name })
+	}
+	back := func() *agent {
+		a := r.dial("proj/a")
+		a.send(`{"sender":"proj/a","type":"heartbeat"}`)
+		return a
+	}
+	a := r.join("proj/a")
+	a.chat("proj/nobody", "x", `,"receipt_requested":true`)
+	first := a.typed("delivery_receipt")
+	leaves(a, func() { _ = a.ws.CloseNow() })
+	a = back()
+	if again := a.typed("delivery_receipt"); again.str("receipt_notification_id") != first.str("receipt_notification_id") {
+		t.Fatalf("told %v, then %v", first, again)
+	}
+	leaves(a, func() { _ = a.ws.Close(websocket.StatusNormalClosure, "") })
+	a = back()
+	a.send(`{"sender":"proj/a","type":"chat","target":"proj/w","payload":"after"}`)
+	a.until(func(g got) bool {
+		if g.str("type") == "delivery_receipt" {
+			t.Fatalf("told again after a goodbye: %v", g)
+		}
+		return g["payload"] == "after"
+	})
+}

@@ -85,7 +85,7 @@ func (h *Hub) serve(ctx context.Context, sock *socket.Socket) {
 		h.refusals.note(reason, "connection ended", cmp.Or(s.as, sock.RemoteHost()))
 	}
 	h.gate.leave(sock.RemoteHost(), s.as != "")
-	h.leave(s)
+	h.leave(s, reason)
 }
 
 // expire closes a socket that has bound no name in time. The core decides, since
@@ -186,8 +186,14 @@ func (s *session) register(ctx context.Context, in *wire.Inbound) (bound bool, e
 func (s *session) push(ctx context.Context, cmd command) error { return s.hub.in.push(ctx, s.src, cmd) }
 
 // leave tells the core that the socket has ended. It does not give up while the
-// core lives: a name without a socket would stay bound for ever.
-func (h *Hub) leave(s *session) {
+// core lives: a name without a socket would stay bound for ever. A client that said
+// goodbye has had what was written before it.
+func (h *Hub) leave(s *session, reason wire.Reason) {
+	if reason == wire.ReasonClientClosed {
+		for range s.ageAll() {
+			_ = h.in.push(context.Background(), s.src, &notesSettled{s: s}) // else they are sent again
+		}
+	}
 	_ = h.in.push(context.Background(), s.src, &disconnect{bySession{s: s}}) // fails only once the core has stopped
 }
 
@@ -195,7 +201,7 @@ func (h *Hub) leave(s *session) {
 const notesAtOnce = 256
 
 // notesPause is the pause of which a whole one passes, on a connection that lives, between the writing of a notification
-// and its being settled. What the operating system has taken is not yet read: when this process or the connection dies
+// and its being settled, unless the client ends the connection in order. What the operating system has taken is not yet read: when this process or the connection dies
 // at once, it never is, and the row is sent again under the same id.
 const notesPause = 250 * time.Millisecond
 
@@ -226,6 +232,14 @@ func (s *session) paused() {
 	s.aged, s.seen = s.seen, len(s.notes)
 	s.askLocked()
 	s.pauseLocked()
+}
+
+// ageAll makes all there is old enough, and returns how many events it takes to settle that.
+func (s *session) ageAll() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.aged, s.seen = len(s.notes), len(s.notes)
+	return (len(s.notes) + notesAtOnce - 1) / notesAtOnce
 }
 
 func (s *session) askLocked() {
