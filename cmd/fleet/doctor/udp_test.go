@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync/atomic"
 	"slices"
 	"syscall"
 	"testing"
@@ -60,20 +61,20 @@ func TestReach(t *testing.T) {
 		answer[at] ^= 0x80
 		return answer
 	}
-	asked := 0
+	var asked atomic.Int32
 	addr := listen(t, func(packet []byte) [][]byte {
 		if len(packet) != probeBytes {
 			t.Errorf("asked with %d bytes", len(packet))
 		}
-		if asked++; asked == 1 {
+		if asked.Add(1) == 1 {
 			return nil // lost
 		}
 		// What is not the answer is passed over: short, of a short header, of a version, of other ids.
 		return [][]byte{{}, {0x80}, altered(packet, 0), altered(packet, 1), altered(packet, 6), altered(packet, 15), versions(packet)[:22], versions(packet)}
 	})
 	took, err := reach(t.Context(), addr)
-	if err != nil || took <= 0 || took > probePatience || asked != 2 {
-		t.Errorf("%v, %v after %d questions", took, err, asked)
+	if err != nil || took <= 0 || took > probePatience || asked.Load() != 2 {
+		t.Errorf("%v, %v after %d questions", took, err, asked.Load())
 	}
 }
 
