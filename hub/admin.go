@@ -352,9 +352,12 @@ func (d *draft) tellSender(v *view, name string, s *session, it socket.Item) {
 // show drops the event when the watcher is behind: watching is a view, not a
 // delivery.
 func (w *watcher) show(e WatchEvent, item socket.Item) {
-	item.Frames(func(b []byte) bool { e.Frame = b; return false })
-	select {
-	case w.events <- e:
-	default:
-	}
+	item.Frames(func(b []byte) bool {
+		e.Frame = b
+		select {
+		case w.events <- e:
+		default:
+		}
+		return true
+	})
 }

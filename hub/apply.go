@@ -43,7 +43,7 @@ func (st *state) apply(ev *journal.Event, rec journal.Record, w tables) (t touch
 	case journal.ChatAccepted:
 		t.lane, t.out = st.chatAccepted(ev, &r, w)
 	case journal.ReceiptSettled:
-		t.lane, t.out = st.receiptSettled(ev, &r, w)
+		st.receiptSettled(ev, &r, w)
 	case journal.NotificationsSettled:
 		for _, seq := range r.Seqs {
 			w.Delete(journal.NoteKey(r.Sender, seq))
@@ -80,8 +80,10 @@ func (st *state) apply(ev *journal.Event, rec journal.Record, w tables) (t touch
 		t.lane = st.laneAdopted(&r)
 	case journal.LaneResumed:
 		t.lane = st.laneResumed(&r)
-	case journal.RemoteVerdict:
-		t.lane = st.remoteVerdict(ev, &r, w)
+	case journal.VerdictsSaid:
+		t.lane, t.out = st.verdictsSaid(ev, &r, w)
+	case journal.VerdictsHeard:
+		t.lane = st.verdictsHeard(ev, &r, w)
 	case journal.SnapshotTaken:
 		st.snapshot = r.UpTo
 	case journal.InviteCreated, journal.PeerJoined, journal.PeerCalled, journal.PeerApproved, journal.PeerRejected, journal.PeerRevoked:
@@ -173,17 +175,13 @@ func (st *state) laneAcked(r *journal.LaneAcked, w tables) *lane {
 	return l
 }
 
-func (st *state) receiptSettled(ev *journal.Event, r *journal.ReceiptSettled, w tables) (*lane, *OutRecord) {
-	switch {
-	case r.Dest != "":
-		return st.verdictOut(ev, r, w)
-	case r.RemoteHub != "":
+func (st *state) receiptSettled(ev *journal.Event, r *journal.ReceiptSettled, w tables) {
+	if r.RemoteHub != "" {
 		st.settledHere(r)
-	default:
+	} else {
 		st.settledLocally(r)
 	}
 	w.Put(journal.NoteKey(r.Sender, ev.Seq), nil)
-	return nil, nil
 }
 
 func (st *state) settledLocally(r *journal.ReceiptSettled) {

@@ -36,6 +36,7 @@ type draft struct {
 	next    uint64 // sequence the next event gets
 	events  []fact
 	raises  []identity // watermarks to lift; the turn coalesces them
+	said    []saying   // verdicts on chats of other hubs; the turn coalesces them
 	changes []change
 	effects []effect
 }
@@ -126,6 +127,11 @@ func (d *draft) answer(reply chan<- error, err error) { d.then(func() { reply <-
 
 // settles says whether this draft ends the receipt of a chat already.
 func (d *draft) settles(chatSeq uint64) bool {
+	for i := range d.said {
+		if d.said[i].verdict.ChatSeq == chatSeq {
+			return true
+		}
+	}
 	for i := range d.events {
 		if r, ok := d.events[i].record.(journal.ReceiptSettled); ok && r.ChatSeq == chatSeq {
 			return true
@@ -150,6 +156,7 @@ func (d *draft) reset(next uint64) {
 	d.next = next
 	d.events = d.events[:0]
 	d.raises = d.raises[:0]
+	d.said = d.said[:0]
 	d.changes = d.changes[:0]
 	d.effects = d.effects[:0]
 }

@@ -187,7 +187,7 @@ func classOf(k journal.Kind) class {
 	switch k {
 	case journal.KindLaneAcked, journal.KindWatermarkRaised, journal.KindNotificationsSettled:
 		return classHousekeeping
-	case journal.KindRemoteVerdict:
+	case journal.KindVerdictsHeard:
 		return classReceipts
 	}
 	return classUrgent

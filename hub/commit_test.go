@@ -103,7 +103,7 @@ func (d *desk) stop() {
 // A turn of receipts shares the sync of the next turn; without one it gets its own
 // after a moment. Nothing of it is let go before.
 func TestReceiptsShareASync(t *testing.T) {
-	far, own := journal.RemoteVerdict{About: 1}, journal.PeerRevoked{Hub: "birch"}
+	far, own := journal.VerdictsHeard{Verdicts: []journal.FarVerdict{{About: 1, State: journal.ReceiptDelivered}}}, journal.PeerRevoked{Hub: "birch"}
 	house := journal.LaneAcked{Peer: "birch", LaneSeq: 1}
 	for name, play := range map[string]func(d *desk){
 		"alone": func(d *desk) {

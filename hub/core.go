@@ -97,6 +97,7 @@ func (c *core) turn() *turn {
 	rest := copy(c.taken, c.taken[done:])
 	clear(c.taken[rest:])
 	c.taken = c.taken[:rest]
+	c.settleVerdicts(t)
 	c.settleWatermarks(t)
 	c.snapshot(t)
 	return c.seal(t)
@@ -155,6 +156,9 @@ func (c *core) accept(t *turn) {
 	for _, r := range c.draft.raises {
 		c.view.raise(r.name, r.watermark)
 	}
+	for i := range c.draft.said {
+		c.view.keep(&c.draft.said[i])
+	}
 	for _, ch := range c.draft.changes {
 		ch.change(&c.view.ro)
 	}
@@ -176,6 +180,22 @@ func (c *core) fold(t *turn, f fact) {
 	}
 	t.facts = append(t.facts, f)
 	c.view.remember(&t.facts[len(t.facts)-1])
+}
+
+// settleVerdicts makes what the turn says of chats of other hubs records of the lanes
+// to them: as few as their bounds allow.
+func (c *core) settleVerdicts(t *turn) {
+	for _, peer := range sortedKeys(c.view.said) {
+		list := c.view.said[peer].inOrder()
+		for len(list) > 0 {
+			l := c.view.st.laneOf(peer)
+			n := l.together(list)
+			c.draft.reset(c.view.st.head + 1)
+			c.draft.add(c.view.now, journal.VerdictsSaid{Dest: string(peer), LaneSeq: l.outHead + 1, Verdicts: list[:n:n]})
+			c.accept(t)
+			list = list[n:]
+		}
+	}
 }
 
 // settleWatermarks writes one event for each identity whose watermark rose.

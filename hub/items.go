@@ -38,6 +38,31 @@ func (f *frame) Frames(yield func([]byte) bool) {
 func (f *frame) Size() int    { return f.size }
 func (f *frame) Written(bool) {}
 
+// frames is several hub frames in one place of a queue.
+type frames []*frame
+
+// framesItem wraps hub frames of ordinary size.
+func framesItem(builds []appender) socket.Item {
+	if len(builds) == 1 {
+		return frameItem(builds[0])
+	}
+	out := make(frames, len(builds))
+	for i, b := range builds {
+		out[i] = &frame{build: b, size: 512}
+	}
+	return out
+}
+
+func (f frames) Frames(yield func([]byte) bool) {
+	going := true
+	for i := 0; i < len(f) && going; i++ {
+		f[i].Frames(func(b []byte) bool { going = yield(b); return going })
+	}
+}
+
+func (f frames) Size() int  { return 512 * len(f) }
+func (frames) Written(bool) {}
+
 // note is a stored notification on its way to one socket: when the socket took
 // it, its row is settled.
 type note struct {
@@ -46,9 +71,9 @@ type note struct {
 	seq uint64
 }
 
-// noteItem wraps the frame of a stored notification.
-func noteItem(to *session, seq uint64, build appender) socket.Item {
-	return &note{Item: frameItem(build), to: to, seq: seq}
+// noteItem wraps the frames of a stored notification.
+func noteItem(to *session, seq uint64, builds ...appender) socket.Item {
+	return &note{Item: framesItem(builds), to: to, seq: seq}
 }
 
 func (n *note) Written(ok bool) {

@@ -66,8 +66,8 @@ type InRecord struct {
 	Body   []byte
 	// ReceiptRequested says that a chat's carried body asks for a receipt.
 	ReceiptRequested bool
-	// Verdict is the body of a receipt as it was read; nil for anything else.
-	Verdict *wire.Verdict
+	// Verdicts is the body of a receipt as it was read; nil for anything else.
+	Verdicts []wire.Verdict
 	// LaneHash is the lane's rolling hash up to and including this record, computed by the forwarder so that the core's
 	// loop need not hash. The core stores it in the cursor that it commits with the record.
 	LaneHash [32]byte

@@ -94,9 +94,9 @@ func (h *Hub) outRecord(from *journal.Sequel, value []byte) (OutRecord, error) {
 	switch r := rec.(type) {
 	case journal.ChatAccepted:
 		return h.outChat(from, row, &ev, &r)
-	case journal.ReceiptSettled:
-		body := verdictBody(&r)
-		origin := verdictOrigin(h.opts.HubID, h.epoch, ev.TimeUS, &r, digestOf(body))
+	case journal.VerdictsSaid:
+		body := verdictsBody(&r)
+		origin := verdictsOrigin(h.opts.HubID, h.epoch, ev.TimeUS, &r, digestOf(body))
 		return OutRecord{Kind: row.kind, Seq: r.LaneSeq, Origin: origin, Body: body}, nil
 	}
 	return OutRecord{}, laneCorrupt("an outbox row names what is no record of a lane")

@@ -73,11 +73,11 @@ func inRecord(t *testing.T, r *OutRecord, hash [32]byte) InRecord {
 		}
 		in.ReceiptRequested = carried.ReceiptRequested
 	case wire.LaneReceipt:
-		said, err := wire.ParseVerdict(r.Body)
+		said, err := wire.ParseVerdicts(r.Body)
 		if err != nil {
 			t.Fatalf("%s: %v", r.Body, err)
 		}
-		in.Verdict = &said
+		in.Verdicts = said
 	}
 	return in
 }

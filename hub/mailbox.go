@@ -69,7 +69,7 @@ func (c *ackCommand) one(v *view, d *draft, ack *wire.Ack) {
 	if chat.Origin != nil {
 		pending = v.st.laneOf(wire.HubID(chat.Origin.Hub)).pending
 	}
-	if p, ok := pending.get(ack.Seq); ok && !d.settles(ack.Seq) {
+	if p, ok := pending.get(ack.Seq); ok && !d.settles(ack.Seq) && !v.saidOf(p.peer, ack.Seq) {
 		v.settle(d, p, journal.ReceiptDeferred, []string{identity}, "")
 	}
 }
@@ -275,14 +275,15 @@ func (n *notes) Frames(yield func([]byte) bool) {
 		var page []uint64
 		page, next = n.page(next)
 		for _, seq := range page {
-			f, ok := noteFrame(n.store, n.self, seq)
-			if !ok {
-				continue
+			frames := noteFrames(n.store, n.self, n.name, seq)
+			for _, f := range frames {
+				if !yield(f.Append(nil)) {
+					return
+				}
 			}
-			if !yield(f.Append(nil)) {
-				return
+			if len(frames) > 0 {
+				n.sent = append(n.sent, seq)
 			}
-			n.sent = append(n.sent, seq)
 		}
 	}
 }
@@ -310,25 +311,25 @@ func (n *notes) Written(ok bool) {
 	}
 }
 
-// noteFrame rebuilds the frame of a stored notification from its event.
-func noteFrame(store *journal.Store, self wire.HubID, seq uint64) (appender, bool) {
+// noteFrames rebuilds the frames of a stored notification of one name from its event.
+func noteFrames(store *journal.Store, self wire.HubID, name string, seq uint64) []appender {
 	ev, ok, err := store.Event(seq)
 	if err != nil || !ok {
-		return nil, false
+		return nil
 	}
 	rec, err := ev.Record()
 	if err != nil {
-		return nil, false
+		return nil
 	}
 	switch r := rec.(type) {
 	case journal.ReceiptSettled:
-		return receiptFrame(self, ev.TimeUS, r), true
+		return []appender{receiptFrame(self, ev.TimeUS, r)}
 	case journal.RemoteRefused:
-		return refusalFrame(self, ev.TimeUS, r), true
+		return []appender{refusalFrame(self, ev.TimeUS, r)}
 	case journal.RecordWithdrawn:
-		return withdrawnFrame(self, ev.TimeUS, r), true
-	case journal.RemoteVerdict:
-		return remoteReceipt(self, ev.TimeUS, &r), true
+		return []appender{withdrawnFrame(self, ev.TimeUS, r)}
+	case journal.VerdictsHeard:
+		return toldBy(self, ev.TimeUS, &r, name)
 	}
-	return nil, false
+	return nil
 }

@@ -111,7 +111,7 @@ func (l *lab) look() string {
 	for _, role := range slices.Sorted(maps.Keys(r.role)) {
 		fmt.Fprintln(&b, role, len(r.role[role]))
 	}
-	fmt.Fprintln(&b, r.seen, len(r.seats), len(r.dead), len(r.takeover), r.presence, len(r.watchers), v.raised, v.current)
+	fmt.Fprintln(&b, r.seen, len(r.seats), len(r.dead), len(r.takeover), r.presence, len(r.watchers), v.raised, len(v.said), v.current)
 	for name, t := range r.takeover {
 		fmt.Fprintln(&b, name, *t)
 	}
@@ -179,6 +179,7 @@ func TestImpurityIsNoticed(t *testing.T) {
 		func(l *lab) { l.all[0].ended = true },
 		func(l *lab) { l.core.view.ro.declare(l.all[1], &declaration{roles: []string{"z"}}) },
 		func(l *lab) { l.core.view.raise("x", 1) },
+		func(l *lab) { l.core.view.keep(&saying{peer: "birch"}) },
 		func(l *lab) { l.core.view.st.ceremony.invites[0].usedBy[0]++ },
 	} {
 		l := newLab(t)

@@ -120,8 +120,8 @@ func (h *Hub) queueRecord(laneSeq uint64, value []byte) (QueueRecord, error) {
 		if row.kind == wire.LaneWithdrawn {
 			r.State, r.Bytes, r.UntilUS = wire.ReasonRelayExpired, 0, 0
 		}
-	case journal.ReceiptSettled:
-		r.Sender, r.Target, r.Bytes = wire.HubSender, rec.Sender, uint64(len(verdictBody(&rec)))
+	case journal.VerdictsSaid:
+		r.Sender, r.Target, r.Bytes = wire.HubSender, rec.Dest, uint64(len(verdictsBody(&rec)))
 	default:
 		return r, laneCorrupt(fmt.Sprintf("an outbox row names event %d, which is none of a lane", row.seq))
 	}

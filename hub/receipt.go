@@ -55,7 +55,7 @@ func (v *view) settle(d *draft, p *pendingReceipt, state journal.ReceiptState, r
 		State: state, Recipients: recipients, Reason: string(reason), About: p.about,
 	}
 	if p.peer != "" {
-		v.say(d, p.peer, rec)
+		d.say(p.peer, rec)
 		return
 	}
 	seq := d.add(v.now, rec)

@@ -59,15 +59,13 @@ func (st *state) check(ev *journal.Event, rec journal.Record) error {
 		}
 	case journal.ChatAccepted:
 		return st.checkChat(ev, &r)
-	case journal.ReceiptSettled:
-		if r.Dest != "" {
-			return st.checkLaneOut(ev, r.Dest, r.LaneSeq)
-		}
+	case journal.VerdictsSaid:
+		return st.checkLaneOut(ev, r.Dest, r.LaneSeq)
 	case journal.InboundRefused:
 		return st.checkLaneIn(ev, &r.Origin)
 	case journal.RecordWithdrawn:
 		return st.checkWithdrawn(ev, &r)
-	case journal.RemoteVerdict:
+	case journal.VerdictsHeard:
 		return st.checkLaneIn(ev, &r.Origin)
 	case journal.LaneAcked:
 		if l := st.lane(wire.HubID(r.Peer)); r.LaneSeq <= l.acked || r.LaneSeq > l.outHead {

@@ -218,8 +218,15 @@ func (q *receiptQueue) all() (out []*pendingReceipt) {
 }
 
 func (q *receiptQueue) oldest() *pendingReceipt {
-	if q.len() > 0 {
-		return q.order.Front().Value.(*pendingReceipt)
+	if e := q.front(); e != nil {
+		return e.Value.(*pendingReceipt)
 	}
 	return nil
+}
+
+func (q *receiptQueue) front() *list.Element {
+	if q == nil {
+		return nil
+	}
+	return q.order.Front()
 }

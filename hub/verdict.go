@@ -9,8 +9,9 @@ import (
 	"fleetrelay/hub/wire"
 )
 
-// What this hub says of a chat that came over a link goes back as a record of its
-// own lane; what another hub says of a chat of ours comes in as one.
+// What this hub says of chats that came over a link goes back as records of its own
+// lane, one for all that a turn says to one hub; what another hub says of chats of
+// ours comes in as such a record.
 //
 //	origin                                   receiver
 //	  chat, receipt asked ──── lane ──────▶    accepted: verdict
@@ -64,39 +65,28 @@ func (c *inboundCommand) askedAcross(v *view, d *draft, rec *journal.ChatAccepte
 		if matched {
 			r.Stale, r.Reason = []string{rec.Target}, string(wire.ReasonNoLiveRecipient)
 		}
-		if q := v.st.laneOf(peer).pending; q.len() >= pendingReceipts {
-			v.settle(d, q.oldest(), journal.ReceiptExpired, nil, wire.ReasonPendingWindowEvicted)
+		if v.pendingOf(peer) >= pendingReceipts {
+			v.settle(d, v.oldestPending(peer), journal.ReceiptExpired, nil, wire.ReasonPendingWindowEvicted)
 		}
 	}
-	v.say(d, peer, r)
+	d.say(peer, r)
 }
 
-// say makes a verdict on a chat of a peer the next record of our lane to it.
-func (v *view) say(d *draft, peer wire.HubID, r journal.ReceiptSettled) {
-	r.Dest, r.LaneSeq = string(peer), d.nextLane(v, peer)
-	d.add(v.now, r)
-}
-
-// nextLane is the number of the next record of our lane to a peer, those of this
-// draft counted.
-func (d *draft) nextLane(v *view, peer wire.HubID) uint64 {
-	next := v.st.laneOf(peer).outHead + 1
-	for i := range d.events {
-		if r, ok := d.events[i].record.(journal.ReceiptSettled); ok && r.Dest == string(peer) {
-			next++
-		}
+// verdictsBody is the body of the lane record that verdicts are. It is a function of
+// the event, so that it need not be stored: the bytes must never change.
+func verdictsBody(r *journal.VerdictsSaid) []byte {
+	list := make([]wire.Verdict, len(r.Verdicts))
+	for i := range r.Verdicts {
+		list[i] = onTheWire(&r.Verdicts[i])
 	}
-	return next
+	return wire.AppendVerdicts(make([]byte, 0, 256*len(list)), list)
 }
 
-// verdictBody is the body of the lane record that a settled receipt is. It is a
-// function of the event, so that it need not be stored: the bytes must never change.
-func verdictBody(r *journal.ReceiptSettled) []byte {
-	w := wire.Verdict{
+func onTheWire(r *journal.ReceiptSettled) wire.Verdict {
+	return wire.Verdict{
 		LaneSeq: r.About, State: wire.VerdictState(r.State), HubSeq: r.ChatSeq, HubMsgID: r.MsgID,
 		Recipients: r.Recipients, Stale: r.Stale, Wake: wakesOf(r.Wake), Reason: wire.Reason(r.Reason), DeadLettered: r.DeadLettered,
 	}
-	return w.Append(make([]byte, 0, 256))
 }
 
 func wakesOf(list []journal.NameWake) (out []wire.NameWake) {
@@ -106,24 +96,32 @@ func wakesOf(list []journal.NameWake) (out []wire.NameWake) {
 	return out
 }
 
-// verdictOrigin is the provenance of a verdict of this hub.
-func verdictOrigin(self wire.HubID, epoch Epoch, timeUS int64, r *journal.ReceiptSettled, digest [32]byte) Origin {
+// verdictsOrigin is the provenance of verdicts of this hub.
+func verdictsOrigin(self wire.HubID, epoch Epoch, timeUS int64, r *journal.VerdictsSaid, digest [32]byte) Origin {
 	return Origin{
-		Hub: self, Epoch: epoch.Number, EpochID: epoch.ID, LaneSeq: r.LaneSeq, MsgID: r.MsgID, AcceptedUS: timeUS,
-		Sender: wire.HubSender, Principal: verdictPrincipal, Target: r.Sender, Digest: digest,
+		Hub: self, Epoch: epoch.Number, EpochID: epoch.ID, LaneSeq: r.LaneSeq, AcceptedUS: timeUS,
+		Sender: wire.HubSender, Principal: verdictPrincipal, Target: r.Dest, Digest: digest,
 	}
 }
 
-// verdictOut enters a verdict into the lane to its chat's hub.
-func (st *state) verdictOut(ev *journal.Event, r *journal.ReceiptSettled, w tables) (*lane, *OutRecord) {
+// verdictsSaid enters verdicts into the lane to their chats' hub.
+func (st *state) verdictsSaid(ev *journal.Event, r *journal.VerdictsSaid, w tables) (*lane, *OutRecord) {
 	l := st.lane(wire.HubID(r.Dest))
-	body := verdictBody(r)
-	origin := verdictOrigin(st.hubID, st.epoch, ev.TimeUS, r, sha256.Sum256(body))
+	body := verdictsBody(r)
+	origin := verdictsOrigin(st.hubID, st.epoch, ev.TimeUS, r, sha256.Sum256(body))
 	out := &OutRecord{Kind: wire.LaneReceipt, Seq: r.LaneSeq, Origin: origin, Body: body}
 	l.grow(ev.Seq, out, uint64(len(body)), w)
+	for i := range r.Verdicts {
+		l.awaitAck(&r.Verdicts[i])
+	}
+	return l, out
+}
+
+// awaitAck notes whether a receipt waits for the seat's acknowledgement.
+func (l *lane) awaitAck(r *journal.ReceiptSettled) {
 	if r.State != journal.ReceiptPending || l.receipts() < federation.ReceiptsDeferred {
 		l.pending.remove(r.ChatSeq)
-		return l, out
+		return
 	}
 	if l.pending == nil {
 		l.pending = newReceiptQueue()
@@ -132,42 +130,84 @@ func (st *state) verdictOut(ev *journal.Event, r *journal.ReceiptSettled, w tabl
 		chatSeq: r.ChatSeq, msgID: r.MsgID, sender: r.Sender, target: r.Target, clientMsgID: r.ClientMsgID,
 		peer: l.peer, about: r.About,
 	})
-	return l, out
 }
 
-// heardBack takes what a peer says of a chat of ours. The cursor of its lane and what
-// the sender is told by it are one event.
+// heardBack takes what a peer says of chats of ours. The cursor of its lane and what
+// the senders are told by it are one event.
 func (c *inboundCommand) heardBack(v *view, d *draft) {
-	o, said := &c.rec.Origin, c.rec.Verdict
-	rec := journal.RemoteVerdict{
+	o := &c.rec.Origin
+	rec := journal.VerdictsHeard{
 		Origin: journal.Origin{
-			Hub: string(c.batch.peer), Epoch: o.Epoch, EpochID: o.EpochID, LaneSeq: o.LaneSeq, MsgID: said.HubMsgID, AcceptedUS: o.AcceptedUS,
+			Hub: string(c.batch.peer), Epoch: o.Epoch, EpochID: o.EpochID, LaneSeq: o.LaneSeq, AcceptedUS: o.AcceptedUS,
 		},
-		LaneHash: c.rec.LaneHash, About: said.LaneSeq, State: journal.ReceiptState(said.State), HubSeq: said.HubSeq,
+		LaneHash: c.rec.LaneHash, Verdicts: make([]journal.FarVerdict, len(c.rec.Verdicts)),
+	}
+	for i := range c.rec.Verdicts {
+		c.hear(v, &c.rec.Verdicts[i], &rec.Verdicts[i])
+	}
+	v.tellHeard(d, d.add(v.now, rec), &rec)
+}
+
+// hear fills in what one verdict says, what it is about here, and what its sender is
+// told.
+func (c *inboundCommand) hear(v *view, said *wire.Verdict, r *journal.FarVerdict) {
+	*r = journal.FarVerdict{
+		About: said.LaneSeq, State: journal.ReceiptState(said.State), HubSeq: said.HubSeq, HubMsgID: said.HubMsgID,
 		Recipients: said.Recipients, Stale: said.Stale, Reason: string(said.Reason), DeadLettered: said.DeadLettered,
 	}
 	for _, w := range said.Wake {
-		rec.Wake = append(rec.Wake, journal.NameWake(w))
+		r.Wake = append(r.Wake, journal.NameWake(w))
 	}
 	w := v.st.waits.get(c.batch.peer, said.LaneSeq)
-	if past := v.st.laneOf(c.batch.peer).facts.lane; w == nil || past.past(o.LaneSeq, said.LaneSeq) { // given up before, never asked for, or about another record
-		d.add(v.now, rec)
+	if past := v.st.laneOf(c.batch.peer).facts.lane; w == nil || past.past(c.rec.Origin.LaneSeq, said.LaneSeq) { // given up before, never asked for, or about another record
 		return
 	}
 	chat := v.waitingChat(w)
-	rec.ChatSeq, rec.MsgID, rec.Sender, rec.Target = w.chatSeq, chat.MsgID, chat.Sender, chat.Target
-	rec.ClientMsgID, rec.Tells = chat.ClientMsgID, v.config.fault.tells(w.tells(rec.State))
-	seq := d.add(v.now, rec)
-	if rec.Tells == 0 {
-		return
+	r.ChatSeq, r.MsgID, r.Sender, r.Target = w.chatSeq, chat.MsgID, chat.Sender, chat.Target
+	r.ClientMsgID, r.Tells = chat.ClientMsgID, v.config.fault.tells(w.tells(r.State))
+}
+
+// tellHeard tells each sender all that the event seq tells it, as one notification.
+func (v *view) tellHeard(d *draft, seq uint64, rec *journal.VerdictsHeard) {
+	hub := wire.HubID(rec.Origin.Hub)
+	bySender := map[string][]appender{}
+	var order []string
+	for i := range rec.Verdicts {
+		r := &rec.Verdicts[i]
+		if r.Tells == 0 {
+			continue
+		}
+		if bySender[r.Sender] == nil {
+			order = append(order, r.Sender)
+		}
+		bySender[r.Sender] = append(bySender[r.Sender], remoteReceipt(v.config.self, v.now, hub, r))
 	}
-	to := v.ro.byName(chat.Sender)
-	d.tellSender(v, chat.Sender, to, noteItem(to, seq, remoteReceipt(v.config.self, v.now, &rec)))
-	if v.config.fault.tellsTwice() {
-		other := rec
-		other.Reason = string(wire.ReasonNoLiveRecipient)
-		d.tell(to, frameItem(remoteReceipt(v.config.self, v.now, &other)))
+	for _, sender := range order {
+		to := v.ro.byName(sender)
+		d.tellSender(v, sender, to, noteItem(to, seq, bySender[sender]...))
 	}
+	v.tellOtherwise(d, rec)
+}
+
+// tellOtherwise is the planted fault "receipt_twice".
+func (v *view) tellOtherwise(d *draft, rec *journal.VerdictsHeard) {
+	for _, r := range rec.Verdicts {
+		if r.Tells == 0 || !v.config.fault.tellsTwice() {
+			continue
+		}
+		r.Reason = string(wire.ReasonNoLiveRecipient)
+		d.tell(v.ro.byName(r.Sender), frameItem(remoteReceipt(v.config.self, v.now, wire.HubID(rec.Origin.Hub), &r)))
+	}
+}
+
+// toldBy are the frames that tell one sender what an event says.
+func toldBy(self wire.HubID, timeUS int64, rec *journal.VerdictsHeard, sender string) (out []appender) {
+	for i := range rec.Verdicts {
+		if r := &rec.Verdicts[i]; r.Tells != 0 && r.Sender == sender {
+			out = append(out, remoteReceipt(self, timeUS, wire.HubID(rec.Origin.Hub), r))
+		}
+	}
+	return out
 }
 
 // waitingChat is the chat a wait is for.
@@ -196,41 +236,53 @@ func (w *remoteWait) tells(state journal.ReceiptState) journal.ReceiptState {
 	return 0
 }
 
-// badVerdict says why a peer's receipt cannot be about the chat it names, "" when it
+// badVerdict says why a peer's receipt cannot be about the chats it names, "" when it
 // can.
 func (c *inboundCommand) badVerdict(v *view) wire.Reason {
-	said := c.rec.Verdict
-	if said == nil || said.LaneSeq > v.st.laneOf(c.batch.peer).outHead {
-		return wire.ReasonMalformedReceipt
+	head := v.st.laneOf(c.batch.peer).outHead
+	for i := range c.rec.Verdicts {
+		said := &c.rec.Verdicts[i]
+		if said.LaneSeq > head {
+			return wire.ReasonMalformedReceipt
+		}
+		w, seat := v.st.waits.get(c.batch.peer, said.LaneSeq), said.Seat()
+		if w == nil || seat == "" {
+			continue
+		}
+		if addr, err := wire.ParseAddress(v.waitingChat(w).Target); err != nil || addr.Name != seat {
+			return wire.ReasonMalformedReceipt
+		}
 	}
-	w, seat := v.st.waits.get(c.batch.peer, said.LaneSeq), said.Seat()
-	if w == nil || seat == "" {
-		return ""
-	}
-	if addr, err := wire.ParseAddress(v.waitingChat(w).Target); err != nil || addr.Name != seat {
+	if len(c.rec.Verdicts) == 0 {
 		return wire.ReasonMalformedReceipt
 	}
 	return ""
 }
 
-// remoteVerdict folds a peer's receipt into what is awaited.
-func (st *state) remoteVerdict(ev *journal.Event, r *journal.RemoteVerdict, w tables) *lane {
-	peer := wire.HubID(r.Origin.Hub)
-	if r.State == journal.ReceiptPending && st.lane(peer).receipts() == federation.ReceiptsDeferred {
-		st.waits.tell(peer, r.About)
-	} else {
-		st.waits.remove(peer, r.About)
+// verdictsHeard folds a peer's receipt into what is awaited. A sender's notification
+// is one row, whatever the event tells it.
+func (st *state) verdictsHeard(ev *journal.Event, rec *journal.VerdictsHeard, w tables) *lane {
+	peer := wire.HubID(rec.Origin.Hub)
+	waits := st.lane(peer).receipts() == federation.ReceiptsDeferred
+	told := make(map[string]bool, min(len(rec.Verdicts), 64))
+	for i := range rec.Verdicts {
+		r := &rec.Verdicts[i]
+		if r.State == journal.ReceiptPending && waits {
+			st.waits.tell(peer, r.About)
+		} else {
+			st.waits.remove(peer, r.About)
+		}
+		if r.Tells != 0 && !told[r.Sender] {
+			told[r.Sender] = true
+			w.Put(journal.NoteKey(r.Sender, ev.Seq), nil)
+		}
 	}
-	if r.Tells != 0 {
-		w.Put(journal.NoteKey(r.Sender, ev.Seq), nil)
-	}
-	return st.laneIn(&r.Origin, r.LaneHash)
+	return st.laneIn(&rec.Origin, rec.LaneHash)
 }
 
 // remoteReceipt is the frame by which a sender is told what another hub says: names
 // with that hub.
-func remoteReceipt(self wire.HubID, timeUS int64, r *journal.RemoteVerdict) *wire.Receipt {
-	hub := wire.HubID(r.Origin.Hub)
+func remoteReceipt(self wire.HubID, timeUS int64, hub wire.HubID, r *journal.FarVerdict) *wire.Receipt {
 	f := &wire.Receipt{
 		HubID: self, TimeUS: timeUS, Target: r.Sender, Shape: shapeOf(r.Tells), MessageTarget: r.Target, MessageID: r.MsgID,
 		MessageSeq: r.ChatSeq, ClientMsgID: r.ClientMsgID, RemoteHub: hub, Delivered: r.Tells == journal.ReceiptDelivered,

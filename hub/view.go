@@ -20,9 +20,10 @@ type view struct {
 	config    config
 
 	recent  recentChats
-	raised  map[string]uint64 // watermarks raised in this turn, one event each at its end
-	current flight            // what this turn adds
-	flights []flight          // turns not yet applied to Pebble, oldest first
+	raised  map[string]uint64       // watermarks raised in this turn, one event each at its end
+	said    map[wire.HubID]*sayings // verdicts of this turn, made records at its end
+	current flight                  // what this turn adds
+	flights []flight                // turns not yet applied to Pebble, oldest first
 }
 
 // flight is one turn on its way to Pebble: the rows of it that decide may look
@@ -56,7 +57,7 @@ func (v *view) begin(now int64) {
 	for len(v.flights) > 0 && isClosed(v.flights[0].applied) {
 		v.flights = v.flights[1:]
 	}
-	v.raised, v.current = nil, flight{}
+	v.raised, v.said, v.current = nil, nil, flight{}
 }
 
 func (v *view) endTurn(t *turn) {

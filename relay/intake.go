@@ -83,8 +83,8 @@ func (in *intake) verdict(out *hub.InRecord, o *frame.Origin) wire.Reason {
 	case sha256.Sum256(out.Body) != o.Digest:
 		return wire.ReasonDigestMismatch
 	case o.Kind == wire.LaneReceipt:
-		said, err := wire.ParseVerdict(out.Body)
-		out.Verdict = &said
+		said, err := wire.ParseVerdicts(out.Body)
+		out.Verdicts = said
 		return reasonOf(err, "")
 	}
 	return in.chat(out, o, out.Body)

@@ -31,7 +31,7 @@ func taken(t *testing.T, kind wire.LaneKind, body string, change func(o *frame.O
 
 // Each kind of record is read for what it is, and what cannot be read is refused.
 func TestIntakeByKind(t *testing.T) {
-	const said = `{"lane_seq":7,"state":"deferred","hub_seq":44,"hub_msg_id":12,"recipients":["demo/bob"],"stale":[],"wake":{},"reason":"","dead_lettered":false}`
+	const said = `{"verdicts":[{"lane_seq":7,"state":"deferred","hub_seq":44,"hub_msg_id":12,"recipients":["demo/bob"],"stale":[],"wake":{},"reason":"","dead_lettered":false}]}`
 	for name, c := range map[string]struct {
 		kind   wire.LaneKind
 		body   string
@@ -53,12 +53,12 @@ func TestIntakeByKind(t *testing.T) {
 		if rec.Refuse != c.want || rec.Kind != c.kind {
 			t.Errorf("%s: %v refused %q, want %q", name, rec.Kind, rec.Refuse, c.want)
 		}
-		if c.want == "" && (rec.Verdict != nil) != (c.kind == wire.LaneReceipt) {
-			t.Errorf("%s: verdict %v", name, rec.Verdict)
+		if c.want == "" && (rec.Verdicts != nil) != (c.kind == wire.LaneReceipt) {
+			t.Errorf("%s: verdicts %v", name, rec.Verdicts)
 		}
 	}
-	if rec := taken(t, wire.LaneReceipt, said, nil); rec.Verdict.LaneSeq != 7 || rec.Verdict.State != wire.VerdictDeferred {
-		t.Errorf("read %+v", rec.Verdict)
+	if rec := taken(t, wire.LaneReceipt, said, nil); len(rec.Verdicts) != 1 || rec.Verdicts[0].LaneSeq != 7 || rec.Verdicts[0].State != wire.VerdictDeferred {
+		t.Errorf("read %+v", rec.Verdicts)
 	}
 	asked := taken(t, wire.LaneChat, `{"receipt_requested":true}`, nil)
 	if silent := taken(t, wire.LaneChat, `{"receipt_requested":false}`, nil); !asked.ReceiptRequested || silent.ReceiptRequested {

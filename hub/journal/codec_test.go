@@ -43,7 +43,7 @@ func samples() []Record {
 			ChatSeq: 5, MsgID: 6, Sender: "p/a", Target: "p/*", ClientMsgID: "c-2", State: ReceiptExpired,
 			Recipients: []string{"p/b", ""}, Matched: []string{"p/c"}, Stale: []string{"p/d"},
 			Wake: []NameWake{{"p/b", "poll"}, {"p/c", ""}}, Reason: "pending_window_evicted", DeadLettered: true,
-			RemoteHub: "far.example", Dest: "other.example", LaneSeq: 8, About: 9,
+			RemoteHub: "far.example", About: 9,
 		},
 		NotificationsSettled{Sender: "p/a", Seqs: []uint64{4, 300}},
 		WatermarkRaised{Identity: "p/a", Seq: 77},
@@ -76,11 +76,6 @@ func samples() []Record {
 			Peer: "far.example", LaneSeq: 1, ChatSeq: 2, MsgID: 3, Sender: "p/a", Target: "q/b@far.example", ClientMsgID: "c",
 			ClientTimestamp: "17", Reason: "relay_expired", LaneHash: [32]byte{4}, Bytes: 19, Through: 300, Origin: &o,
 		},
-		RemoteVerdict{
-			Origin: o, LaneHash: [32]byte{7}, About: 12, State: ReceiptPending, HubSeq: 44, Recipients: []string{"q/b"},
-			Stale: []string{"q/b"}, Wake: []NameWake{{"q/b", "direct"}}, Reason: "no_live_recipient", DeadLettered: true,
-			ChatSeq: 5, MsgID: 6, Sender: "p/a", Target: "q/b@far.example", ClientMsgID: "c-3", Tells: ReceiptExpired,
-		},
 		ProfileAgreed{
 			Peer: "far.example", Number: 2, Version: 1, Chat: true, Receipts: 2, Roster: true,
 			MaxBodyBytes: 1 << 20, MaxFrameBytes: 1<<20 + 1<<16, MaxHops: 1,
@@ -93,6 +88,18 @@ func samples() []Record {
 			Peer: "far.example", Epoch: 2, EpochID: [16]byte{6}, Seq: 80, Hash: [32]byte{7}, LostFrom: 41, LostTo: 80, HeldFrom: 1, HeldTo: 2,
 		},
 		LaneResumed{Peer: "far.example", Until: 120},
+		VerdictsSaid{Dest: "far.example", LaneSeq: 8, Verdicts: []ReceiptSettled{
+			{ChatSeq: 5, MsgID: 6, Sender: "p/a@far.example", Target: "q/b", State: ReceiptDelivered, Recipients: []string{"q/b"}, About: 9},
+			{ChatSeq: 7, State: ReceiptDeferred, About: 10},
+		}},
+		VerdictsHeard{Origin: o, LaneHash: [32]byte{7}, Verdicts: []FarVerdict{
+			{
+				About: 12, State: ReceiptPending, HubSeq: 44, HubMsgID: 45, Recipients: []string{"q/b"},
+				Stale: []string{"q/b"}, Wake: []NameWake{{"q/b", "direct"}}, Reason: "no_live_recipient", DeadLettered: true,
+				ChatSeq: 5, MsgID: 6, Sender: "p/a", Target: "q/b@far.example", ClientMsgID: "c-3", Tells: ReceiptExpired,
+			},
+			{About: 13, State: ReceiptDelivered},
+		}},
 	}
 }
 

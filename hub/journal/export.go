@@ -158,8 +158,10 @@ func exportRecord(rec any) any {
 		return exportedPurge{r.Seq, hex.EncodeToString(r.Digest[:]), r.By, r.Reason}
 	case ReceiptSettled:
 		return exportReceipt(&r)
-	case RemoteVerdict:
-		return exportVerdict(&r)
+	case VerdictsSaid:
+		return exportSaid(&r)
+	case VerdictsHeard:
+		return exportHeard(&r)
 	case RecordWithdrawn:
 		return exportWithdrawn(&r)
 	}
@@ -202,8 +204,6 @@ type exportedReceipt struct {
 	Reason       string         `json:"reason,omitzero"`
 	DeadLettered bool           `json:"dead_lettered,omitzero"`
 	RemoteHub    string         `json:"remote_hub,omitzero"`
-	Dest         string         `json:"dest,omitzero"`
-	LaneSeq      uint64         `json:"lane_seq,omitzero"`
 	About        uint64         `json:"about,omitzero"`
 }
 
@@ -217,7 +217,7 @@ func exportReceipt(r *ReceiptSettled) exportedReceipt {
 		ChatSeq: r.ChatSeq, MsgID: r.MsgID, Sender: r.Sender, Target: r.Target, ClientMsgID: r.ClientMsgID,
 		State: r.State.String(), Recipients: r.Recipients, Matched: r.Matched, Stale: r.Stale,
 		Reason: r.Reason, DeadLettered: r.DeadLettered,
-		RemoteHub: r.RemoteHub, Dest: r.Dest, LaneSeq: r.LaneSeq, About: r.About,
+		RemoteHub: r.RemoteHub, About: r.About,
 	}
 	for _, w := range r.Wake {
 		x.Wake = append(x.Wake, exportedWake(w))
@@ -247,38 +247,4 @@ func exportWithdrawn(r *RecordWithdrawn) exportedWithdrawn {
 		ClientMsgID: r.ClientMsgID, ClientTimestamp: r.ClientTimestamp, Reason: r.Reason,
 		LaneHash: hex.EncodeToString(r.LaneHash[:]), Bytes: r.Bytes, Through: r.Through, Origin: exportOrigin(r.Origin),
 	}
-}
-
-type exportedVerdict struct {
-	Origin       *exportedOrigin `json:"origin"`
-	LaneHash     string          `json:"lane_hash"`
-	About        uint64          `json:"about"`
-	State        string          `json:"state"`
-	HubSeq       uint64          `json:"hub_seq"`
-	Recipients   []string        `json:"recipients"`
-	Stale        []string        `json:"stale"`
-	Wake         []exportedWake  `json:"wake"`
-	Reason       string          `json:"reason,omitzero"`
-	DeadLettered bool            `json:"dead_lettered,omitzero"`
-	ChatSeq      uint64          `json:"chat_seq,omitzero"`
-	MsgID        uint64          `json:"msg_id,omitzero"`
-	Sender       string          `json:"sender,omitzero"`
-	Target       string          `json:"target,omitzero"`
-	ClientMsgID  string          `json:"client_msg_id,omitzero"`
-	Tells        string          `json:"tells,omitzero"` // what the sender is told, none when nothing
-}
-
-func exportVerdict(r *RemoteVerdict) exportedVerdict {
-	x := exportedVerdict{
-		Origin: exportOrigin(&r.Origin), LaneHash: hex.EncodeToString(r.LaneHash[:]), About: r.About, State: r.State.String(),
-		HubSeq: r.HubSeq, Recipients: r.Recipients, Stale: r.Stale, Reason: r.Reason, DeadLettered: r.DeadLettered,
-		ChatSeq: r.ChatSeq, MsgID: r.MsgID, Sender: r.Sender, Target: r.Target, ClientMsgID: r.ClientMsgID,
-	}
-	for _, w := range r.Wake {
-		x.Wake = append(x.Wake, exportedWake(w))
-	}
-	if r.Tells != 0 {
-		x.Tells = r.Tells.String()
-	}
-	return x
 }

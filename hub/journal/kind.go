@@ -31,6 +31,8 @@ const (
 	KindLaneReconciled       Kind = 27
 	KindLaneAdopted          Kind = 28
 	KindLaneResumed          Kind = 29
+	KindVerdictsSaid         Kind = 30
+	KindVerdictsHeard        Kind = 31
 )
 
 // Kinds of what crosses a link and comes back.
@@ -38,7 +40,6 @@ const (
 	KindLinkOpened      Kind = 21
 	KindLinkClosed      Kind = 22
 	KindRecordWithdrawn Kind = 23
-	KindRemoteVerdict   Kind = 24
 )
 
 // An event's Format holds the number of its record's layout in the low bits and two promises of its writer.
@@ -87,7 +88,8 @@ var kinds = [...]kindInfo{
 	KindLaneReconciled:       {"lane_reconciled", 1, parser((*LaneReconciled).field)},
 	KindLaneAdopted:          {"lane_adopted", 1, parser((*LaneAdopted).field)},
 	KindLaneResumed:          {"lane_resumed", 1, parser((*LaneResumed).field)},
-	KindRemoteVerdict:        {"remote_verdict", 1, parser((*RemoteVerdict).field)},
+	KindVerdictsSaid:         {"verdicts_said", 1, parser((*VerdictsSaid).field)},
+	KindVerdictsHeard:        {"verdicts_heard", 1, parser((*VerdictsHeard).field)},
 }
 
 // Kinds lists every kind this build knows, in order.

@@ -3,8 +3,8 @@ package journal
 import "google.golang.org/protobuf/encoding/protowire"
 
 // ReceiptSettled fixes what the sender of a chat is told; it also creates the notification row. For a sender of this hub
-// that wrote to another one it is what this hub itself says, RemoteHub being the other. For a sender of another hub it is
-// a record of our lane to that hub instead of a notification.
+// that wrote to another one it is what this hub itself says, RemoteHub being the other. Of a chat of another hub it is
+// part of a VerdictsSaid and no event of its own.
 type ReceiptSettled struct {
 	ChatSeq, MsgID              uint64
 	Sender, Target, ClientMsgID string
@@ -14,9 +14,7 @@ type ReceiptSettled struct {
 	Reason                      string
 	DeadLettered                bool
 	RemoteHub                   string // of the chat's target, "" for this hub
-	Dest                        string // of the chat's sender, "" for this hub
-	LaneSeq                     uint64 // of this verdict in our lane to Dest
-	About                       uint64 // of the chat, in our lane to RemoteHub or in Dest's lane to us
+	About                       uint64 // of the chat, in our lane to RemoteHub or in its hub's lane to us
 }
 
 // Kind is KindReceiptSettled.
@@ -39,8 +37,6 @@ func (r ReceiptSettled) Append(dst []byte) []byte {
 	dst = appendText(dst, 11, r.Reason)
 	dst = appendFlag(dst, 12, r.DeadLettered)
 	dst = appendText(dst, 13, r.RemoteHub)
-	dst = appendText(dst, 14, r.Dest)
-	dst = appendUint(dst, 15, r.LaneSeq)
 	return appendUint(dst, 16, r.About)
 }
 
@@ -77,10 +73,6 @@ func (r *ReceiptSettled) field(d *decoder, num protowire.Number) {
 		r.DeadLettered = d.flag()
 	case 13:
 		r.RemoteHub = d.text()
-	case 14:
-		r.Dest = d.text()
-	case 15:
-		r.LaneSeq = d.uint()
 	case 16:
 		r.About = d.uint()
 	default:

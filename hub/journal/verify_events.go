@@ -111,12 +111,10 @@ func (v *verifier) record(ev *Event) {
 		if r.Origin != nil {
 			v.lane(ev.Seq, laneID{hub: r.Origin.Hub, epoch: r.Origin.EpochID}, r.Origin.LaneSeq)
 		}
-	case RemoteVerdict:
+	case VerdictsHeard:
 		v.lane(ev.Seq, laneID{hub: r.Origin.Hub, epoch: r.Origin.EpochID}, r.Origin.LaneSeq)
-	case ReceiptSettled:
-		if r.Dest != "" {
-			v.lane(ev.Seq, laneID{hub: r.Dest, out: true}, r.LaneSeq)
-		}
+	case VerdictsSaid:
+		v.lane(ev.Seq, laneID{hub: r.Dest, out: true}, r.LaneSeq)
 	case SnapshotTaken:
 		v.snapshot = ev.Seq
 	case BodyPurged:

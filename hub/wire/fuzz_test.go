@@ -321,8 +321,9 @@ func TestFuzzBodiesFindPlantedBugs(t *testing.T) {
 		{"target", over(targetSeeds(), target3, targetMatches), over(targetSeeds(), target3, roleless)},
 		{"pattern", over(patternSeeds(), pattern2, Pattern.Matches), over(patternSeeds(), pattern2, crossing)},
 		{"carried", over(carriedSeeds(), carried1, CheckCarried), over(carriedSeeds(), carried1, anyObject)},
-		{"verdict", over(verdictSeeds(), verdictFault, ParseVerdict), over(verdictSeeds(), verdictFault, unchecked(false))},
-		{"verdict within bounds", over(verdictSeeds(), verdictFault, ParseVerdict), over(verdictSeeds(), verdictFault, unchecked(true))},
+		{"verdict", over(verdictSeeds(), verdictFault, parseVerdict), over(verdictSeeds(), verdictFault, unchecked(false))},
+		{"verdicts", over(verdictsSeeds(), verdictsFault, ParseVerdicts), over(verdictsSeeds(), verdictsFault, disordered)},
+		{"verdict within bounds", over(verdictSeeds(), verdictFault, parseVerdict), over(verdictSeeds(), verdictFault, unchecked(true))},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if faults := tc.sound(); len(faults) > 0 {

@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"bytes"
-	"strconv"
-)
+import "strconv"
 
 // VerdictState is what a hub says of a chat that another hub sent it.
 type VerdictState uint8
@@ -32,26 +29,27 @@ func (s VerdictState) String() string {
 	return verdictStates[s]
 }
 
-func parseVerdictState(word string) VerdictState {
+func parseVerdictState(word []byte) VerdictState {
 	for s, known := range verdictStates {
-		if s > 0 && known == word {
+		if s > 0 && known == string(word) {
 			return VerdictState(s)
 		}
 	}
 	return 0
 }
 
-// Bounds of a verdict.
+// Bounds of the verdicts of one record.
 const (
-	// MaxVerdictBytes bounds its body.
-	MaxVerdictBytes = 8 << 10
-	maxVerdictNum   = 1 << 53
-	maxVerdictWord  = 64
+	// MaxVerdicts is the most verdicts, and MaxVerdictsBytes the most bytes of the body.
+	MaxVerdicts      = 256
+	MaxVerdictsBytes = 64 << 10
+	maxVerdictNum    = 1 << 53
+	maxVerdictWord   = 64
 )
 
-// Verdict is the body of a lane record of the kind receipt: what became of one chat
-// of the receiving hub's own lane. It names the addressed seat and nobody else,
-// without a hub part.
+// Verdict is what became of one chat of the receiving hub's own lane. It names the
+// addressed seat and nobody else, without a hub part. A lane record of the kind
+// receipt carries a list of them, see [AppendVerdicts].
 //
 // On the wire it is canonical JSON: these members in this order, no white space,
 // shortest escapes, so that one verdict has one encoding.
@@ -67,7 +65,7 @@ type Verdict struct {
 	DeadLettered bool       // pending
 }
 
-// Append appends the body. Names must be valid UTF-8 within the bounds of
+// Append appends one verdict. Names must be valid UTF-8 within the bounds of
 // [Verdict.Check].
 func (v *Verdict) Append(dst []byte) []byte {
 	dst = append(dst, `{"lane_seq":`...)
@@ -98,16 +96,12 @@ func (v *Verdict) Seat() string {
 // Check holds a verdict to its bounds and to itself: at most one seat, the same
 // everywhere, and no more said than the state has. The reason is malformed_receipt.
 func (v *Verdict) Check() error {
-	names := append(append([]string(nil), v.Recipients...), v.Stale...)
-	for _, w := range v.Wake {
-		names = append(names, w.Name)
-	}
-	for _, name := range names {
-		if name == "" || len(name) > MaxNameBytes || name != names[0] {
-			return badVerdict()
-		}
-	}
 	if len(v.Recipients)+len(v.Stale) > 1 || len(v.Wake) > 1 || !v.bounded() || !v.fitsState() {
+		return badVerdict()
+	}
+	seat := v.Seat()
+	if (seat == "" && len(v.Recipients)+len(v.Stale)+len(v.Wake) > 0) || len(seat) > MaxNameBytes ||
+		(len(v.Wake) > 0 && v.Wake[0].Name != seat) {
 		return badVerdict()
 	}
 	return nil
@@ -154,61 +148,4 @@ func (v *Verdict) fitsState() bool {
 
 func badVerdict() error {
 	return &JSONError{Reason: ReasonMalformedReceipt, Rule: RuleMember, Offset: -1}
-}
-
-// ParseVerdict reads the body of a receipt. Only the canonical encoding is accepted:
-// what was read is appended again and compared, so the reading itself may be lenient.
-// Errors are *JSONError with malformed_receipt. The result does not alias b.
-func ParseVerdict(b []byte) (Verdict, error) {
-	o, err := ParseObject(b, Limits{MaxBytes: MaxVerdictBytes, MaxDepth: 2})
-	if err != nil {
-		return Verdict{}, badVerdict()
-	}
-	v := Verdict{
-		LaneSeq: o.number("lane_seq"), State: parseVerdictState(o.text("state")),
-		HubSeq: o.number("hub_seq"), HubMsgID: o.number("hub_msg_id"),
-		Recipients: o.firstText("recipients"), Stale: o.firstText("stale"), Wake: o.firstWake("wake"),
-		Reason: Reason(o.text("reason")),
-	}
-	dead, _ := o.Get("dead_lettered")
-	v.DeadLettered, _ = dead.Bool()
-	if !bytes.Equal(v.Append(make([]byte, 0, len(b))), b) {
-		return Verdict{}, badVerdict()
-	}
-	return v, v.Check()
-}
-
-// number is a whole number of at least 0, 0 for anything else.
-func (o *Object) number(name string) uint64 {
-	raw, _ := o.Get(name)
-	n, _ := raw.Int()
-	return uint64(max(n, 0))
-}
-
-// firstText is a list with the first string of a list, nil without one.
-func (o *Object) firstText(name string) []string {
-	raw, _ := o.Get(name)
-	if raw.Kind() != '[' {
-		return nil
-	}
-	i := skipSpace(raw, 1)
-	if raw[i] != '"' {
-		return nil
-	}
-	s, _ := raw[i:valueEnd(raw, i)].Text()
-	return []string{s}
-}
-
-// firstWake is the first member of an object of strings.
-func (o *Object) firstWake(name string) []NameWake {
-	raw, _ := o.Get(name)
-	if raw.Kind() != '{' {
-		return nil
-	}
-	all := members(raw, 0)
-	if len(all) == 0 {
-		return nil
-	}
-	s, _ := all[0].Value.Text()
-	return []NameWake{{Name: all[0].Name, Wake: s}}
 }

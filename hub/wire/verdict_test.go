@@ -30,17 +30,108 @@ var verdicts = map[string]Verdict{
 	},
 }
 
+// parseVerdict reads a list of one.
+func parseVerdict(b []byte) (Verdict, error) {
+	list, err := ParseVerdicts([]byte(litVerdicts + string(b) + litVerdictsEnd))
+	if err != nil {
+		return Verdict{}, err
+	}
+	if len(list) != 1 {
+		return Verdict{}, badVerdict()
+	}
+	return list[0], nil
+}
+
+// aList is verdicts on so many chats, with the seat as its only name.
+func aList(n int, seat string) (out []Verdict) {
+	for i := range n {
+		out = append(out, Verdict{LaneSeq: uint64(i + 1), State: VerdictDeferred, HubSeq: 1, HubMsgID: 1, Recipients: []string{seat}})
+	}
+	return out
+}
+
+// A record has verdicts in the order of their chats, each chat once, and as many as may.
+func TestVerdicts(t *testing.T) {
+	full := aList(MaxVerdicts, "proj/b")
+	body := AppendVerdicts(nil, full)
+	got, err := ParseVerdicts(body)
+	if diff := cmp.Diff(full, got); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+	for name, bad := range map[string][]byte{
+		"none":         AppendVerdicts(nil, nil),
+		"too many":     AppendVerdicts(nil, aList(MaxVerdicts+1, "proj/b")),
+		"too long":     AppendVerdicts(nil, aList(MaxVerdicts, strings.Repeat("x", MaxNameBytes))),
+		"one twice":    AppendVerdicts(nil, []Verdict{full[0], full[0]}),
+		"out of order": AppendVerdicts(nil, []Verdict{full[1], full[0]}),
+		"a comma more": []byte(strings.Replace(string(body), "]}", ",]}", 1)),
+		"two lists":    append(body, body...),
+		"one alone":    full[0].Append(nil),
+	} {
+		if list, err := ParseVerdicts(bad); err == nil {
+			t.Errorf("%s: %+v", name, list)
+		}
+	}
+}
+
+// verdictsFault is verdictFault of a whole body.
+func verdictsFault(b string, parse func([]byte) ([]Verdict, error)) string {
+	list, err := parse([]byte(b))
+	switch {
+	case err != nil:
+		if e, ok := errors.AsType[*JSONError](err); !ok || e.Reason != ReasonMalformedReceipt {
+			return fmt.Sprintf("refused without its own word: %v", err)
+		}
+	case string(AppendVerdicts(nil, list)) != b:
+		return fmt.Sprintf("accepted %s, which is written otherwise", b)
+	case checkVerdicts(list) != nil || len(list) == 0 || len(list) > MaxVerdicts || len(b) > MaxVerdictsBytes:
+		return fmt.Sprintf("accepted %s, which is no list of verdicts", b)
+	}
+	return ""
+}
+
+func verdictsSeeds() (out []string) {
+	for _, one := range verdictSeeds() {
+		out = append(out, litVerdicts+one+litVerdictsEnd)
+	}
+	two := aList(2, "proj/b")
+	return append(
+		out, "", litVerdicts+litVerdictsEnd, string(AppendVerdicts(nil, two)), string(AppendVerdicts(nil, []Verdict{two[1], two[0]})),
+		string(AppendVerdicts(nil, two))+" ",
+	)
+}
+
+// disordered takes verdicts in any order.
+func disordered(b []byte) ([]Verdict, error) {
+	list, err := ParseVerdicts(b)
+	if len(list) > 1 {
+		err = nil
+	}
+	return list, err
+}
+
+func FuzzVerdicts(f *testing.F) {
+	for _, b := range verdictsSeeds() {
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b string) {
+		if fault := verdictsFault(b, ParseVerdicts); fault != "" {
+			t.Fatal(fault)
+		}
+	})
+}
+
 func TestVerdictGolden(t *testing.T) {
 	for text, want := range verdicts {
 		if got := string(want.Append(nil)); got != text {
 			t.Errorf("appended %s\nwant     %s", got, text)
 		}
-		got, err := ParseVerdict([]byte(text))
+		got, err := parseVerdict([]byte(text))
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v %s", text, err, diff)
 		}
 		for n := range len(text) {
-			if v, err := ParseVerdict([]byte(text[:n])); err == nil {
+			if v, err := parseVerdict([]byte(text[:n])); err == nil {
 				t.Errorf("cut at %d: %+v", n, v)
 			}
 		}
@@ -112,7 +203,7 @@ func verdictSeeds() []string {
 
 func TestBadVerdicts(t *testing.T) {
 	for _, text := range badVerdicts() {
-		if v, err := ParseVerdict([]byte(text)); err == nil {
+		if v, err := parseVerdict([]byte(text)); err == nil {
 			t.Errorf("%s: %+v", text, v)
 		}
 	}
@@ -123,7 +214,7 @@ func FuzzVerdict(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b string) {
-		if fault := verdictFault(b, ParseVerdict); fault != "" {
+		if fault := verdictFault(b, parseVerdict); fault != "" {
 			t.Fatal(fault)
 		}
 	})
@@ -132,7 +223,7 @@ func FuzzVerdict(f *testing.F) {
 // unchecked reads a verdict and judges only what it is told to.
 func unchecked(canonical bool) func(b []byte) (Verdict, error) {
 	return func(b []byte) (Verdict, error) {
-		v, err := ParseVerdict(b)
+		v, err := parseVerdict(b)
 		if err == nil {
 			return v, nil
 		}
@@ -140,9 +231,19 @@ func unchecked(canonical bool) func(b []byte) (Verdict, error) {
 		if broken != nil {
 			return v, err
 		}
+		number := func(name string) uint64 {
+			raw, _ := o.Get(name)
+			n, _ := raw.Int()
+			return uint64(max(n, 0))
+		}
 		v = Verdict{
-			LaneSeq: o.number("lane_seq"), State: parseVerdictState(o.text("state")), HubSeq: o.number("hub_seq"),
-			HubMsgID: o.number("hub_msg_id"), Recipients: o.firstText("recipients"), Reason: Reason(o.text("reason")),
+			LaneSeq: number("lane_seq"), State: parseVerdictState([]byte(o.text("state"))), HubSeq: number("hub_seq"),
+			HubMsgID: number("hub_msg_id"), Reason: Reason(o.text("reason")),
+		}
+		if raw, _ := o.Get("recipients"); strings.HasPrefix(string(raw), `["`) {
+			end := stringEnd(raw, 1)
+			name, _ := raw[1:end].Text()
+			v.Recipients = []string{name}
 		}
 		if canonical && !bytes.Equal(v.Append(nil), b) {
 			return v, err

@@ -62,6 +62,8 @@ type exportRecord struct {
 	HubSeq      uint64     `json:"hub_seq"`
 	Recipients  []string   `json:"recipients"`
 	Tells       string     `json:"tells"`
+	// Verdicts are those that one record of a lane carries.
+	Verdicts []exportRecord `json:"verdicts"`
 }
 
 // originRow is the origin block of a record that came over a link.
@@ -81,7 +83,8 @@ const (
 	kindEpochStarted   = "epoch_started"
 	kindChatAccepted   = "chat_accepted"
 	kindReceiptSettled = "receipt_settled"
-	kindRemoteVerdict  = "remote_verdict"
+	kindVerdictsSaid   = "verdicts_said"
+	kindVerdictsHeard  = "verdicts_heard"
 	kindInboundRefused = "inbound_refused"
 	kindLaneAcked      = "lane_acked"
 	kindRemoteRefused  = "remote_refused"
@@ -122,9 +125,11 @@ func (j *journal) add(r *Report, e *exportLine) error {
 	case kindChatAccepted:
 		j.addChat(r, e)
 	case kindReceiptSettled:
-		j.addReceipt(r, e)
-	case kindRemoteVerdict:
-		j.addVerdict(r, e)
+		j.settled[e.Record.ChatSeq] = append(j.settled[e.Record.ChatSeq], e.Record.State)
+	case kindVerdictsSaid:
+		j.addSaid(r, e)
+	case kindVerdictsHeard:
+		j.addHeard(r, e)
 	case kindInboundRefused:
 		if o := e.Record.Origin; o != nil {
 			j.refusedIn[o.lane(j.hub)] = e.Record.Reason

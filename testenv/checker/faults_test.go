@@ -69,7 +69,7 @@ var faults = []fault{
 	{"an immediate receipt is not told", ReceiptMissing, func(w *world) bool { return w.forgetTold(stateDelivered) }},
 	{"a deferred receipt is not told", ReceiptMissing, func(w *world) bool { return w.forgetTold(stateDeferred) }},
 	{"a verdict did not reach the hub of its chat", ReceiptMissing, func(w *world) bool {
-		return w.verdicts(kindRemoteVerdict, func(_ *modelHub, e *exportLine) bool { neutralise(e); return true })
+		return w.verdicts(kindVerdictsHeard, func(_ *modelHub, e *exportLine) bool { neutralise(e); return true })
 	}},
 	{"one receipt is told twice and not the same", ReceiptConflict, func(w *world) bool {
 		return w.tell(func(e *clientlog.Entry) { e.Reason = "unavailable" })
@@ -77,22 +77,22 @@ var faults = []fault{
 	{"a receipt says delivered of what waits at the far hub", ReceiptFalse, (*world).claimDelivered},
 	{"a receipt says delivered of what the recipient never received", ReceiptFalse, (*world).dropDelivered},
 	{"a hub speaks of a chat that it does not hold", ReceiptFalse, func(w *world) bool {
-		return w.verdicts(kindReceiptSettled, func(_ *modelHub, e *exportLine) bool { e.Record.About += 1000; return e.Record.Dest != "" })
+		return w.verdicts(kindVerdictsSaid, func(_ *modelHub, e *exportLine) bool { e.Record.Verdicts[0].About += 1000; return true })
 	}},
 	{"a verdict changed on its way", Altered, func(w *world) bool {
-		return w.verdicts(kindRemoteVerdict, func(_ *modelHub, e *exportLine) bool { e.Record.Recipients = []string{"p/s9"}; return true })
-	}},
-	{"a verdict stands in the journal twice", DeliveredTwice, func(w *world) bool {
-		return w.verdicts(kindRemoteVerdict, func(h *modelHub, e *exportLine) bool { w.event(h, e.Kind, e.Record, nil); return true })
-	}},
-	{"a verdict left over the link and the journal forgot it", EffectBeforeSync, func(w *world) bool {
-		return w.verdicts(kindReceiptSettled, func(_ *modelHub, e *exportLine) bool {
-			if e.Record.Dest == "" {
-				return false
-			}
-			neutralise(e)
+		return w.verdicts(kindVerdictsHeard, func(_ *modelHub, e *exportLine) bool {
+			e.Record.Verdicts[0].Recipients = []string{"p/s9"}
 			return true
 		})
+	}},
+	{"one verdict of a record got lost on its way", Altered, func(w *world) bool {
+		return w.verdicts(kindVerdictsHeard, func(_ *modelHub, e *exportLine) bool { e.Record.Verdicts = e.Record.Verdicts[1:]; return true })
+	}},
+	{"a verdict stands in the journal twice", DeliveredTwice, func(w *world) bool {
+		return w.verdicts(kindVerdictsHeard, func(h *modelHub, e *exportLine) bool { w.event(h, e.Kind, e.Record, nil); return true })
+	}},
+	{"a verdict left over the link and the journal forgot it", EffectBeforeSync, func(w *world) bool {
+		return w.verdicts(kindVerdictsSaid, func(_ *modelHub, e *exportLine) bool { neutralise(e); return true })
 	}},
 	{"one client message id has two contents", Contradiction, (*world).sendOther},
 	{"a message nobody sent was delivered", Contradiction, (*world).forge},
@@ -102,7 +102,7 @@ var faults = []fault{
 	{"a receipt has two outcomes", Contradiction, func(w *world) bool {
 		for _, h := range w.hubs {
 			for _, e := range h.events {
-				if e.Kind == kindReceiptSettled && e.Record.Dest == "" && e.Record.State == stateDelivered {
+				if e.Kind == kindReceiptSettled && e.Record.State == stateDelivered {
 					w.event(h, kindReceiptSettled, exportRecord{ChatSeq: e.Record.ChatSeq, State: stateExpired}, nil)
 					return true
 				}
@@ -321,12 +321,13 @@ func (w *world) forgetReceipt(state string) bool {
 			return false
 		}
 		for _, ev := range w.hubs[a.hub].events {
-			switch {
-			case ev.Record.ChatSeq != e.Seq:
-			case ev.Kind == kindReceiptSettled && ev.Record.Dest == "" && ev.Record.State == state:
+			if ev.Kind == kindReceiptSettled && ev.Record.ChatSeq == e.Seq && ev.Record.State == state {
 				neutralise(ev)
-			case ev.Kind == kindRemoteVerdict && ev.Record.Tells == state:
-				ev.Record.Tells = ""
+			}
+			for i := range ev.Record.Verdicts {
+				if v := &ev.Record.Verdicts[i]; ev.Kind == kindVerdictsHeard && v.ChatSeq == e.Seq && v.Tells == state {
+					v.Tells = ""
+				}
 			}
 		}
 		return true
@@ -371,13 +372,14 @@ func (w *world) verdicts(kind string, fn func(h *modelHub, e *exportLine) bool) 
 
 // claimDelivered has a hub tell delivered where the other hub says that the chat waits.
 func (w *world) claimDelivered() bool {
-	return w.verdicts(kindRemoteVerdict, func(h *modelHub, e *exportLine) bool {
-		if e.Record.State != statePending {
+	return w.verdicts(kindVerdictsHeard, func(h *modelHub, e *exportLine) bool {
+		v := &e.Record.Verdicts[0]
+		if v.State != statePending {
 			return false
 		}
-		e.Record.Tells = stateDelivered
+		v.Tells = stateDelivered
 		w.entries(func(a *modelApp, _ int, r *clientlog.Entry) bool {
-			if a.hub != h.id || r.Kind != clientlog.Receipt || r.Seq != e.Record.ChatSeq || receiptState(*r) != statePending {
+			if a.hub != h.id || r.Kind != clientlog.Receipt || r.Seq != v.ChatSeq || receiptState(*r) != statePending {
 				return false
 			}
 			r.Delivered, r.NotificationID = true, fmt.Sprintf("delivery-receipt:%d:%s", r.Seq, stateDelivered)

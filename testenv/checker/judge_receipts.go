@@ -20,23 +20,25 @@ func (f *facts) judgeVerdicts(r *Report) {
 }
 
 // judgeSaid: what a hub says of a chat stands in the journal of the chat's hub, and the chat in its own.
-func (f *facts) judgeSaid(r *Report, j *journal, v *verdict) {
+func (f *facts) judgeSaid(r *Report, j *journal, v *verdicts) {
 	base := Finding{Hub: j.hub, Seq: v.event, To: v.lane.dest}
-	if c := j.chats[v.chatSeq]; c == nil || c.origin == nil || c.lane.origin != v.lane.dest || c.lane.seq != v.about {
-		r.add(base.as(ReceiptFalse, fmt.Sprintf("it says %s of record %d of the lane from %s, and holds no such chat", v.state, v.about, v.lane.dest)))
+	for _, one := range v.list {
+		if c := j.chats[one.chatSeq]; c == nil || c.origin == nil || c.lane.origin != v.lane.dest || c.lane.seq != one.about {
+			r.add(base.as(ReceiptFalse, fmt.Sprintf("it says %s of record %d of the lane from %s, and holds no such chat", one.state, one.about, v.lane.dest)))
+		}
 	}
 	far := f.journals[v.lane.dest]
 	if far == nil || far.heard[v.lane] != nil || far.refusedIn[v.lane] != "" {
 		return
 	}
 	if v.lane.seq <= j.acked[v.lane.dest] {
-		r.add(base.as(EffectBeforeSync, "a verdict was acknowledged over the link, and the journal of the acknowledging hub holds none"))
+		r.add(base.as(EffectBeforeSync, "a receipt was acknowledged over the link, and the journal of the acknowledging hub holds none"))
 	}
-	r.add(base.as(ReceiptMissing, fmt.Sprintf("verdict %d of the lane never reached the journal of %s", v.lane.seq, v.lane.dest)))
+	r.add(base.as(ReceiptMissing, fmt.Sprintf("receipt %d of the lane never reached the journal of %s", v.lane.seq, v.lane.dest)))
 }
 
 // judgeHeard: what is said to come from another hub is what that hub says.
-func (f *facts) judgeHeard(r *Report, j *journal, v *verdict) {
+func (f *facts) judgeHeard(r *Report, j *journal, v *verdicts) {
 	base := Finding{Hub: j.hub, Seq: v.event, From: v.lane.origin}
 	from := f.journals[v.lane.origin]
 	if from == nil {
@@ -46,9 +48,9 @@ func (f *facts) judgeHeard(r *Report, j *journal, v *verdict) {
 	said := from.said[v.lane]
 	switch {
 	case said == nil:
-		r.add(base.as(EffectBeforeSync, fmt.Sprintf("verdict %d came over the link, and the journal of %s holds none", v.lane.seq, from.hub)))
+		r.add(base.as(EffectBeforeSync, fmt.Sprintf("receipt %d came over the link, and the journal of %s holds none", v.lane.seq, from.hub)))
 	case v.differs(said):
-		r.add(base.as(Altered, fmt.Sprintf("verdict %d differs between the two journals", v.lane.seq)))
+		r.add(base.as(Altered, fmt.Sprintf("receipt %d differs between the two journals", v.lane.seq)))
 	}
 }
 

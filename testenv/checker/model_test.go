@@ -126,28 +126,34 @@ func (w *world) tellReceipt(h *modelHub, chat *exportLine, state string, recipie
 
 // say makes what a hub says of another hub's chat the next record of its lane back.
 func (w *world) say(h *modelHub, chat *exportLine, state string) {
-	h.laneSeq++
-	rec := exportRecord{
-		ChatSeq: chat.Seq, State: state, Dest: chat.Record.Origin.Hub, LaneSeq: h.laneSeq, About: chat.Record.Origin.LaneSeq,
-	}
+	rec := exportRecord{ChatSeq: chat.Seq, State: state, About: chat.Record.Origin.LaneSeq}
 	if saysDelivered(state) {
 		rec.Recipients = []string{chat.Record.Target}
 	}
-	w.event(h, kindReceiptSettled, rec, nil)
+	if last := h.events[len(h.events)-1]; last.Kind == kindVerdictsSaid && last.Record.Dest == chat.Record.Origin.Hub && w.clock%2 == 0 {
+		last.Record.Verdicts = append(last.Record.Verdicts, rec) // of one turn
+		return
+	}
+	h.laneSeq++
+	w.event(h, kindVerdictsSaid, exportRecord{Dest: chat.Record.Origin.Hub, LaneSeq: h.laneSeq, Verdicts: []exportRecord{rec}}, nil)
 }
 
 // hear takes what the other hub says of a chat, and tells its sender.
 func (w *world) hear(src, dst *modelHub, said *exportLine) {
 	dst.admitted++
-	i := slices.IndexFunc(dst.events, func(e *exportLine) bool {
-		return e.Kind == kindChatAccepted && e.Record.Dest == src.id && e.Record.LaneSeq == said.Record.About
-	})
-	w.event(dst, kindRemoteVerdict, exportRecord{
+	rec := exportRecord{
 		Origin: &originRow{Hub: src.id, Epoch: 1, EpochID: src.epoch, LaneSeq: said.Record.LaneSeq, AcceptedUS: said.TimeUS},
-		About:  said.Record.About, State: said.Record.State, HubSeq: said.Record.ChatSeq, Recipients: said.Record.Recipients,
-		ChatSeq: dst.events[i].Seq, Tells: said.Record.State,
-	}, nil)
-	w.tellReceipt(dst, dst.events[i], said.Record.State, said.Record.Recipients)
+	}
+	for _, v := range said.Record.Verdicts {
+		i := slices.IndexFunc(dst.events, func(e *exportLine) bool {
+			return e.Kind == kindChatAccepted && e.Record.Dest == src.id && e.Record.LaneSeq == v.About
+		})
+		rec.Verdicts = append(rec.Verdicts, exportRecord{
+			About: v.About, State: v.State, HubSeq: v.ChatSeq, Recipients: v.Recipients, ChatSeq: dst.events[i].Seq, Tells: v.State,
+		})
+		w.tellReceipt(dst, dst.events[i], v.State, v.Recipients)
+	}
+	w.event(dst, kindVerdictsHeard, rec, nil)
 	w.event(src, kindLaneAcked, exportRecord{Peer: dst.id, LaneSeq: said.Record.LaneSeq}, nil)
 }
 
@@ -160,7 +166,7 @@ func (w *world) cross(from, to string, refuse bool) bool {
 	if i < 0 {
 		return false
 	}
-	if src.events[i].Kind == kindReceiptSettled {
+	if src.events[i].Kind == kindVerdictsSaid {
 		w.hear(src, dst, src.events[i])
 		return true
 	}

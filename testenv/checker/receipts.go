@@ -45,10 +45,15 @@ func receiptState(e clientlog.Entry) string {
 
 func saysDelivered(state string) bool { return state == stateDelivered || state == stateDeferred }
 
-// verdict is what one hub says of a chat of another hub: a record of the lane back.
+// verdicts are what one hub says of chats of another hub: a record of the lane back.
+type verdicts struct {
+	lane  laneKey // its own place
+	event uint64
+	list  []verdict
+}
+
+// verdict is what it says of one chat.
 type verdict struct {
-	lane       laneKey // its own place
-	event      uint64
 	about      uint64 // the chat, in the lane it came in
 	state      string
 	chatSeq    uint64 // of the chat at the hub whose journal this is, 0 for none
@@ -56,37 +61,39 @@ type verdict struct {
 	recipients []string
 }
 
-// addReceipt reads what a hub tells one of its own, or says to another hub.
-func (j *journal) addReceipt(r *Report, e *exportLine) {
-	rec := &e.Record
-	if rec.Dest == "" {
-		j.settled[rec.ChatSeq] = append(j.settled[rec.ChatSeq], rec.State)
-		return
+// addSaid reads what a hub says to another hub.
+func (j *journal) addSaid(r *Report, e *exportLine) {
+	v := &verdicts{lane: laneKey{j.hub, e.Record.Dest, j.epoch, e.Record.LaneSeq}, event: e.Seq}
+	for i := range e.Record.Verdicts {
+		rec := &e.Record.Verdicts[i]
+		v.list = append(v.list, verdict{rec.About, rec.State, rec.ChatSeq, rec.ChatSeq, rec.Recipients})
+		if c := j.chats[rec.ChatSeq]; c != nil && c.origin != nil {
+			j.saidOf[c.lane] = append(j.saidOf[c.lane], rec.State)
+		}
 	}
-	v := &verdict{laneKey{j.hub, rec.Dest, j.epoch, rec.LaneSeq}, e.Seq, rec.About, rec.State, rec.ChatSeq, rec.ChatSeq, rec.Recipients}
-	j.putVerdict(r, j.said, v)
-	if c := j.chats[v.chatSeq]; c != nil && c.origin != nil {
-		j.saidOf[c.lane] = append(j.saidOf[c.lane], v.state)
-	}
+	j.putVerdicts(r, j.said, v)
 }
 
-// addVerdict reads what another hub says of a chat of this one.
-func (j *journal) addVerdict(r *Report, e *exportLine) {
-	rec := &e.Record
-	if rec.Origin == nil {
+// addHeard reads what another hub says of chats of this one.
+func (j *journal) addHeard(r *Report, e *exportLine) {
+	if e.Record.Origin == nil {
 		return
 	}
-	v := &verdict{rec.Origin.lane(j.hub), e.Seq, rec.About, rec.State, rec.ChatSeq, rec.HubSeq, rec.Recipients}
-	j.putVerdict(r, j.heard, v)
-	if rec.Tells != "" {
-		j.settled[rec.ChatSeq] = append(j.settled[rec.ChatSeq], rec.Tells)
+	v := &verdicts{lane: e.Record.Origin.lane(j.hub), event: e.Seq}
+	for i := range e.Record.Verdicts {
+		rec := &e.Record.Verdicts[i]
+		v.list = append(v.list, verdict{rec.About, rec.State, rec.ChatSeq, rec.HubSeq, rec.Recipients})
+		if rec.Tells != "" {
+			j.settled[rec.ChatSeq] = append(j.settled[rec.ChatSeq], rec.Tells)
+		}
 	}
+	j.putVerdicts(r, j.heard, v)
 }
 
-func (j *journal) putVerdict(r *Report, lanes map[laneKey]*verdict, v *verdict) {
+func (j *journal) putVerdicts(r *Report, lanes map[laneKey]*verdicts, v *verdicts) {
 	base := Finding{Hub: j.hub, Seq: v.event}
 	if first := lanes[v.lane]; first != nil {
-		r.add(base.as(DeliveredTwice, fmt.Sprintf("verdict %d of the lane from %s has the seqs %d and %d", v.lane.seq, v.lane.origin, first.event, v.event)))
+		r.add(base.as(DeliveredTwice, fmt.Sprintf("receipt %d of the lane from %s has the seqs %d and %d", v.lane.seq, v.lane.origin, first.event, v.event)))
 		return
 	}
 	lanes[v.lane] = v
@@ -94,6 +101,8 @@ func (j *journal) putVerdict(r *Report, lanes map[laneKey]*verdict, v *verdict) 
 }
 
 // differs says whether two ends of a lane hold different verdicts in one place.
-func (v *verdict) differs(other *verdict) bool {
-	return v.about != other.about || v.state != other.state || v.hubSeq != other.hubSeq || !slices.Equal(v.recipients, other.recipients)
+func (v *verdicts) differs(other *verdicts) bool {
+	return !slices.EqualFunc(v.list, other.list, func(a, b verdict) bool {
+		return a.about == b.about && a.state == b.state && a.hubSeq == b.hubSeq && slices.Equal(a.recipients, b.recipients)
+	})
 }
