@@ -127,7 +127,7 @@ func (l *lane) grow(seq uint64, rec *OutRecord, bytes uint64, w tables) {
 	l.outHead, l.outHash = rec.Seq, linkOf(rec.Kind, &rec.Origin).Next(l.outHash)
 	l.outBytes += bytes
 	row := outboxRow{seq: seq, hash: l.outHash, bytes: l.outBytes, kind: rec.Kind}
-	w.Put(journal.LaneKey(string(l.peer), rec.Seq), row.append(nil))
+	w.Put(journal.LaneKey(string(l.peer), rec.Seq), row.append(make([]byte, 0, outboxRowBytes)))
 }
 
 // laneIn moves the cursor of a peer's lane over one record, admitted or refused.

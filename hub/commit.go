@@ -36,7 +36,11 @@ type committer struct {
 	early func(*turn) // testing: tells before the sync
 	owing bool        // deferred facts wait for the next sync
 	held  pending     // applied, and waiting for another turn's sync
+	attrs int         // bytes that the records of the next turn are given room for
 }
+
+// attrsRoom bounds what is allocated for a turn because the one before was large.
+const attrsRoom = 1 << 18
 
 func (c *committer) run(in <-chan *turn, out chan<- pending) {
 	defer close(out)
@@ -133,9 +137,13 @@ func (c *committer) append(t *turn) (written, error) {
 // anything. So is a turn that waits to share a sync. Whatever is told waits for the
 // sync of all that was decided before it, deferred facts included.
 func (c *committer) prepare(t *turn) (write bool) {
+	attrs := make([]byte, 0, c.attrs) // of the whole turn: one allocation for many records
+	defer func() { c.attrs = min(len(attrs)+len(attrs)/8, attrsRoom) }()
 	for i := range t.facts {
 		f := &t.facts[i]
-		f.event.Attrs = f.record.Append(nil)
+		from := len(attrs)
+		attrs = f.record.Append(attrs)
+		f.event.Attrs = attrs[from:len(attrs):len(attrs)]
 		t.class = max(t.class, classOf(f.event.Kind))
 		t.batch.Append(f.event)
 	}

@@ -49,6 +49,8 @@ type core struct {
 	stop  <-chan struct{}
 	draft draft
 	taken []command
+
+	facts, effects int // of the turn before: the next one is often as large
 }
 
 // run takes turns until stop is closed and nothing waits. It closes out before
@@ -86,6 +88,9 @@ func (c *core) turn() *turn {
 	begun := c.now()
 	c.view.begin(begun.UnixMicro())
 	t := &turn{batch: journal.NewBatch(), applied: make(chan struct{})}
+	if c.facts > 0 {
+		t.facts, t.effects = make([]fact, 0, c.facts), make([]effect, 0, c.effects)
+	}
 	done := 0
 	for done < len(c.taken) {
 		c.one(t, c.taken[done])
@@ -106,6 +111,7 @@ func (c *core) turn() *turn {
 // seal hands the turn's unsynced facts to the view.
 func (c *core) seal(t *turn) *turn {
 	c.view.endTurn(t)
+	c.facts, c.effects = len(t.facts), len(t.effects)
 	if len(t.facts) == 0 && len(t.effects) == 0 {
 		return nil
 	}

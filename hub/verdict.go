@@ -50,9 +50,8 @@ func (c *chatCommand) unanswered(v *view, d *draft, f *wire.ChatFrame, peer wire
 // receipt. It names the addressed seat only.
 func (c *inboundCommand) askedAcross(v *view, d *draft, rec *journal.ChatAccepted, chatSeq uint64, to *seat) {
 	peer := c.batch.peer
-	r := journal.ReceiptSettled{
-		ChatSeq: chatSeq, MsgID: rec.MsgID, Sender: rec.Sender, Target: rec.Target, ClientMsgID: rec.ClientMsgID,
-		State: journal.ReceiptDelivered, About: c.rec.Origin.LaneSeq,
+	r := journal.ReceiptSettled{ // the chat's event says whose it is
+		ChatSeq: chatSeq, MsgID: rec.MsgID, State: journal.ReceiptDelivered, About: c.rec.Origin.LaneSeq,
 	}
 	matched := len(to.sockets()) > 0
 	if matched {
