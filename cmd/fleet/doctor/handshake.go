@@ -13,16 +13,25 @@ import (
 	"fleetrelay/relay/transport"
 )
 
-// judgements are the steps of a handshake in the order in which they are taken, with the words by which one fails.
-var judgements = []struct {
+// judgement is a step of a handshake: what it is called, what is said if it is well, and the words by which it fails.
+type judgement struct {
 	name, well string
 	codes      []wire.Reason
-}{
+}
+
+// The judgements that look at different parts of a certificate: its key and the hub it names.
+const (
+	pinStep = "pin"
+	sanStep = "san"
+)
+
+// judgements are in the order in which they are taken.
+var judgements = []judgement{
 	{"tls", "TLS 1.3, " + certs.ALPN + ", a certificate signed by the key it holds", []wire.Reason{
 		wire.ReasonNoCertificate, wire.ReasonRelayVersion, wire.ReasonLinkProtocol, wire.ReasonLinkLost,
 	}},
-	{"pin", "the key is the one that was approved", []wire.Reason{wire.ReasonUnknownPeer, wire.ReasonPinMismatch}},
-	{"san", "the certificate names this hub and no other", []wire.Reason{wire.ReasonWrongHubID}},
+	{pinStep, "the key is the one that was approved", []wire.Reason{wire.ReasonUnknownPeer, wire.ReasonPinMismatch}},
+	{sanStep, "the certificate names this hub and no other", []wire.Reason{wire.ReasonWrongHubID}},
 	{"eku", "the certificate may be used by a server", []wire.Reason{wire.ReasonWrongKeyUsage}},
 	{"dates", "this machine's clock is within the certificate's dates", []wire.Reason{
 		wire.ReasonCertificateExpired, wire.ReasonCertificateNotYetValid,
@@ -39,16 +48,48 @@ func (r *Report) handshake(ctx context.Context, o Options, id *certs.Identity, p
 		return
 	}
 	for i, j := range judgements {
-		if failure == nil || !slices.Contains(j.codes, failure.Reason) {
+		switch {
+		case failure != nil && slices.Contains(j.codes, failure.Reason):
+			r.refused(j.name, endpoint, id, p, failure)
+			r.afterRefusal(judgements[i+1:], endpoint, p, failure)
+			return
+		case j.name == pinStep && strangeKey(p, failure):
+			r.wrongKey(endpoint, id, p, failure)
+		default:
+			r.ok(j.name, endpoint, "%s", j.well)
+		}
+	}
+}
+
+// afterRefusal skips what was not judged any more; what the certificate names can be said beside a wrong key.
+func (r *Report) afterRefusal(later []judgement, endpoint string, p node.PeerStatus, failure *transport.Error) {
+	shown, _ := errors.AsType[*certs.Error](failure.Err)
+	for _, j := range later {
+		if j.name == sanStep && shown != nil && shown.Hub == p.Hub {
 			r.ok(j.name, endpoint, "%s", j.well)
 			continue
 		}
-		r.refused(j.name, endpoint, id, p, failure)
-		for _, later := range judgements[i+1:] {
-			r.skip(later.name, endpoint, "the handshake ended before")
-		}
-		return
+		r.skip(j.name, endpoint, "the handshake ended before")
 	}
+}
+
+// strangeKey says that a certificate that was refused for the hub it names holds no approved key either: then somebody
+// else is there, and not the hub with a wrong certificate.
+func strangeKey(p node.PeerStatus, failure *transport.Error) bool {
+	if failure == nil || failure.Reason != wire.ReasonWrongHubID {
+		return false
+	}
+	shown, ok := errors.AsType[*certs.Error](failure.Err)
+	return ok && !slices.Contains(p.Pins, shown.Pin.String())
+}
+
+// wrongKey notes a strange key; what helps is what the name in the certificate says.
+func (r *Report) wrongKey(endpoint string, id *certs.Identity, p node.PeerStatus, failure *transport.Error) {
+	shown, _ := errors.AsType[*certs.Error](failure.Err)
+	_, next := seen(id, p, failure).LinkWhy()
+	r.fail(pinStep, endpoint, &node.Refusal{
+		Reason: wire.ReasonPinMismatch, Text: "the key there is " + shown.Pin.String() + ", and not one that was approved for " + p.Hub, Next: next,
+	})
 }
 
 func (r *Report) skipTLS(endpoint, why string) {
@@ -60,18 +101,24 @@ func (r *Report) skipTLS(endpoint, why string) {
 // refused notes the judgement that ended a handshake.
 func (r *Report) refused(name, endpoint string, id *certs.Identity, p node.PeerStatus, failure *transport.Error) {
 	text := ""
-	p.LinkReason, p.LinkRemote = string(failure.Reason), failure.Remote
 	if e, ok := errors.AsType[*certs.Error](failure.Err); ok {
 		text = e.Detail
-		if e.Hub == id.HubID() {
-			p.LinkReason = string(wire.ReasonSelfDial) // the endpoint leads back here, which says more
-		}
 	}
+	p = seen(id, p, failure)
 	why, next := p.LinkWhy()
 	if text == "" {
 		text = why
 	}
 	r.fail(name, endpoint, &node.Refusal{Reason: wire.Reason(p.LinkReason), Text: text, Next: next})
+}
+
+// seen is the peer as it would be shown if its link had failed like that.
+func seen(id *certs.Identity, p node.PeerStatus, failure *transport.Error) node.PeerStatus {
+	p.LinkReason, p.LinkRemote = string(failure.Reason), failure.Remote
+	if e, ok := errors.AsType[*certs.Error](failure.Err); ok && e.Hub == id.HubID() {
+		p.LinkReason = string(wire.ReasonSelfDial) // the endpoint leads back here, which says more
+	}
+	return p
 }
 
 // shake returns nil if both sides take each other's certificate, else a *transport.Error, or what kept it from trying.
