@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"container/list"
 	"slices"
 
@@ -40,7 +41,7 @@ func (v *view) keep(s *saying) {
 	l := v.st.laneOf(s.peer)
 	of := v.said[s.peer]
 	if of == nil {
-		of = &sayings{ended: map[uint64]bool{}, oldest: l.pending.front()}
+		of = &sayings{list: make([]journal.ReceiptSettled, 0, 64), ended: map[uint64]bool{}, oldest: l.pending.front()}
 		v.said[s.peer] = of
 	}
 	of.list = append(of.list, s.verdict)
@@ -84,15 +85,13 @@ func (v *view) oldestPending(peer wire.HubID) *pendingReceipt {
 
 // inOrder are the verdicts in the order of their chats' numbers, the form of a record.
 func (s *sayings) inOrder() []journal.ReceiptSettled {
-	slices.SortStableFunc(s.list, func(a, b journal.ReceiptSettled) int {
-		switch {
-		case a.About < b.About:
-			return -1
-		case a.About > b.About:
-			return 1
+	byChat := func(a, b journal.ReceiptSettled) int { return cmp.Compare(a.About, b.About) }
+	for i := 1; i < len(s.list); i++ {
+		if s.list[i].About < s.list[i-1].About {
+			slices.SortStableFunc(s.list, byChat)
+			break
 		}
-		return 0
-	})
+	}
 	return s.list
 }
 

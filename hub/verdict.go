@@ -2,6 +2,7 @@ package hub
 
 import (
 	"crypto/sha256"
+	"slices"
 
 	"fleetrelay/federation"
 	"fleetrelay/hub/journal"
@@ -88,9 +89,13 @@ func onTheWire(r *journal.ReceiptSettled) wire.Verdict {
 	}
 }
 
-func wakesOf(list []journal.NameWake) (out []wire.NameWake) {
-	for _, w := range list {
-		out = append(out, wire.NameWake(w))
+func wakesOf(list []journal.NameWake) []wire.NameWake {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]wire.NameWake, len(list))
+	for i, w := range list {
+		out[i] = wire.NameWake(w)
 	}
 	return out
 }
@@ -248,7 +253,7 @@ func (c *inboundCommand) badVerdict(v *view) wire.Reason {
 		if w == nil || seat == "" {
 			continue
 		}
-		if addr, err := wire.ParseAddress(v.waitingChat(w).Target); err != nil || addr.Name != seat {
+		if !isAt(v.waitingChat(w).Target, seat, c.batch.peer) {
 			return wire.ReasonMalformedReceipt
 		}
 	}
@@ -285,22 +290,42 @@ func remoteReceipt(self wire.HubID, timeUS int64, hub wire.HubID, r *journal.Far
 	f := &wire.Receipt{
 		HubID: self, TimeUS: timeUS, Target: r.Sender, Shape: shapeOf(r.Tells), MessageTarget: r.Target, MessageID: r.MsgID,
 		MessageSeq: r.ChatSeq, ClientMsgID: r.ClientMsgID, RemoteHub: hub, Delivered: r.Tells == journal.ReceiptDelivered,
-		Recipients: there(r.Recipients, hub), Stale: there(r.Stale, hub), Reason: wire.Reason(r.Reason), DeadLettered: r.DeadLettered,
+		Recipients: there(r.Recipients, hub, r.Target), Stale: there(r.Stale, hub, r.Target), Reason: wire.Reason(r.Reason), DeadLettered: r.DeadLettered,
 		NotificationID: wire.ReceiptNotificationID(r.ChatSeq, r.Tells.String()),
 	}
-	f.Matched = append(append(f.Matched, f.Recipients...), f.Stale...)
+	switch { // read only, so that one list may stand for two
+	case len(f.Stale) == 0:
+		f.Matched = f.Recipients
+	case len(f.Recipients) == 0:
+		f.Matched = f.Stale
+	default:
+		f.Matched = slices.Concat(f.Recipients, f.Stale)
+	}
 	for _, w := range r.Wake {
-		f.Wake = append(f.Wake, wire.NameWake{Name: w.Name + "@" + string(hub), Wake: w.Wake})
+		f.Wake = append(f.Wake, wire.NameWake{Name: at(w.Name, hub, r.Target), Wake: w.Wake})
 	}
 	return f
 }
 
 // there is names of another hub as they are written here.
-func there(names []string, hub wire.HubID) (out []string) {
+func there(names []string, hub wire.HubID, target string) (out []string) {
 	for _, name := range names {
-		out = append(out, name+"@"+string(hub))
+		out = append(out, at(name, hub, target))
 	}
 	return out
+}
+
+// at is a name of another hub as it is written here: mostly the target of the chat.
+func at(name string, hub wire.HubID, target string) string {
+	if isAt(target, name, hub) {
+		return target
+	}
+	return name + "@" + string(hub)
+}
+
+// isAt says whether an address is that of a name on a hub.
+func isAt(address, name string, hub wire.HubID) bool {
+	return len(address) == len(name)+1+len(hub) && address[len(name)] == '@' && address[:len(name)] == name && address[len(name)+1:] == string(hub)
 }
 
 // sayOfRemote tells the sender of a chat to another hub what this hub says of it:

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -119,6 +120,17 @@ func FuzzVerdicts(f *testing.F) {
 			t.Fatal(fault)
 		}
 	})
+}
+
+// What needs no quoting is written as the codec would write it.
+func TestPlainStrings(t *testing.T) {
+	for c := range 256 {
+		s := "a" + string([]byte{byte(c)}) + "z"
+		want, _ := jsontext.AppendQuote(nil, s)
+		if got := AppendString(nil, s); string(got) != string(want) {
+			t.Errorf("byte %#x: %s, want %s", c, got, want)
+		}
+	}
 }
 
 func TestVerdictGolden(t *testing.T) {
