@@ -16,6 +16,11 @@ const (
 
 	bloomBits = 10
 
+	// compactAt is how many flushed memtables lie over each other before they are merged into the levels below. Every
+	// merge also writes again what it finds there of the same rows, so that few large ones write less than many small
+	// ones; a reading may have to look at as many tables, which their filters mostly spare it.
+	compactAt = 12
+
 	// maxMemTables is how many memtables' bytes Pebble may hold before Apply waits for a flush, see awaitRoom.
 	maxMemTables = 4
 	// writesNeverStop is far above what room and the size of a disk allow of memtables and sublevels. Pebble must stop no
@@ -36,6 +41,7 @@ func pebbleOptions(o Options, fs vfs.FS, g *guard) *pebble.Options {
 
 		MemTableStopWritesThreshold: writesNeverStop,
 		L0StopWritesThreshold:       writesNeverStop,
+		L0CompactionThreshold:       compactAt,
 
 		Logger:        logger{g},
 		EventListener: listener(g, o.Listener),
