@@ -63,6 +63,8 @@ func TestScripts(t *testing.T) {
 			"expired": expiredCommand,
 			"tokenid": tokenidCommand,
 			"talk":    talkCommand,
+			"signal":  signalCommand,
+			"pidof":   pidofCommand,
 			"refused": func(ts *testscript.TestScript, _ bool, args []string) {
 				await(ts, args[0], func(s node.Status) bool { return len(s.Peers) == 1 && s.Peers[0].LinkReason == args[1] })
 			},
@@ -164,6 +166,21 @@ func talkCommand(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("%s got nothing", to)
 		}
 	}
+}
+
+// pidofCommand: `pidof VAR DIR` sets the variable to the process of a running node.
+func pidofCommand(ts *testscript.TestScript, _ bool, args []string) {
+	await(ts, args[1], func(s node.Status) bool {
+		ts.Setenv(args[0], strconv.Itoa(s.PID))
+		return s.Running
+	})
+}
+
+// signalCommand: `signal stop|go PID` stops a process as a shell's job control does, or lets it go on.
+func signalCommand(ts *testscript.TestScript, _ bool, args []string) {
+	pid, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(syscall.Kill(pid, map[string]syscall.Signal{"stop": syscall.SIGSTOP, "go": syscall.SIGCONT}[args[0]]))
 }
 
 // tokenidCommand: `tokenid VAR SEAT DIR` sets the variable to the id of the seat's token, which has the form of the one

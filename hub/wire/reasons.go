@@ -137,6 +137,7 @@ const (
 	ReasonDiskFailed         Reason = "disk_failed"
 	ReasonIdentityMissing    Reason = "identity_missing"
 	ReasonInvalidConfig      Reason = "invalid_config"
+	ReasonNotAnswering       Reason = "not_answering"
 	ReasonNotRunning         Reason = "not_running"
 	ReasonOpenHubNotLoopback Reason = "open_hub_not_loopback"
 	ReasonPermissionDenied   Reason = "permission_denied"
@@ -312,6 +313,7 @@ func nodeReasons() []ReasonInfo {
 		{ReasonDiskFailed, "A file of the node's folder cannot be written: no space, a read-only file system, or a failing disk.", "Make room or mend the disk the message names, then say it again."},
 		{ReasonIdentityMissing, "The node's folder has no identity, the key by which its peers know it.", "Restore identity/ from a backup; without one the peers must approve a new node, made in another folder."},
 		{ReasonInvalidConfig, "A setting has a value it cannot have.", "Correct the setting the message names."},
+		{ReasonNotAnswering, "A node has the folder and did not answer in time: it was stopped by a signal, is stuck, or waits for its disk.", "Look at its process; if it does not go on, end it and start it again with fleet serve."},
 		{ReasonNotRunning, "No node runs on this folder.", "Start it with fleet serve."},
 		{ReasonOpenHubNotLoopback, "A hub without tokens would listen beyond this machine.", "Create agent tokens first, or listen on 127.0.0.1."},
 		{ReasonPermissionDenied, "The node's folder or admin socket belongs to another user.", "Run the command as the user whose node it is."},

@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"path/filepath"
 	"strconv"
+	"syscall"
+	"time"
 
 	"fleetrelay/hub"
 	"fleetrelay/hub/wire"
@@ -24,6 +26,8 @@ type Client struct {
 
 	http  http.Client
 	close func() error
+	stuck *Refusal // the refusal of a node that does not answer; nil: the node is in this process, and is waited for
+	wait  time.Duration
 }
 
 // Connect reaches the node in o.Dir: through its admin socket if it serves, else by opening its folder here, which
@@ -44,7 +48,8 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 }
 
 // Running reaches the node in dir if it serves. The reason is not_running otherwise, store_missing where there is no
-// node, and permission_denied where it is another user's.
+// node, permission_denied where it is another user's, and not_answering where it is stuck. Requests to a node that does
+// not answer within answerPatience are refused with not_answering.
 func Running(ctx context.Context, dir string) (*Client, error) {
 	probe, err := dialAdmin(ctx, dir)
 	switch {
@@ -54,15 +59,20 @@ func Running(ctx context.Context, dir string) (*Client, error) {
 		return nil, &Refusal{Reason: wire.ReasonNotRunning, Text: "no node serves " + dir, Next: Command("serve")}
 	case errors.Is(err, fs.ErrPermission):
 		return nil, denied(filepath.Join(dir, AdminSocket))
+	case errors.Is(err, syscall.EAGAIN): // as many commands wait as the system lets
+		return nil, notAnswering(dir, 0)
 	}
 	if err != nil {
 		return nil, err
 	}
+	pid := socketProcess(probe)
 	if err := probe.Close(); err != nil {
 		return nil, err
 	}
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialAdmin(ctx, dir) }}
-	return newClient(true, transport, func() error { return nil }), nil
+	c := newClient(true, transport, func() error { return nil })
+	c.stuck, c.wait = notAnswering(dir, pid), answerPatience
+	return c, nil
 }
 
 func newClient(running bool, transport *http.Transport, end func() error) *Client {
@@ -175,13 +185,15 @@ func ask[T any](ctx context.Context, c *Client, method, path string, in any) (T,
 		}
 		body = bytes.NewReader(b)
 	}
+	ctx, _, done := c.bounded(ctx)
+	defer done()
 	resp, err := c.do(ctx, method, path, body)
 	if err != nil {
 		return out, err
 	}
 	answer, err := io.ReadAll(resp.Body)
 	if err = errors.Join(err, resp.Body.Close()); err != nil {
-		return out, err
+		return out, because(ctx, err)
 	}
 	return out, wire.UnmarshalLax(answer, &out)
 }
@@ -195,7 +207,7 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (*
 	resp, err := c.http.Do(req)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, because(ctx, ctx.Err())
 	case err != nil:
 		return nil, &Refusal{Reason: errCutShort.Reason, Text: errCutShort.Text, Next: errCutShort.Next, Err: err}
 	case resp.StatusCode == http.StatusOK:
@@ -203,7 +215,7 @@ func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (*
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err = errors.Join(err, resp.Body.Close()); err != nil {
-		return nil, err
+		return nil, because(ctx, err)
 	}
 	var f failure
 	if err := wire.UnmarshalLax(text, &f); err != nil {
@@ -222,10 +234,13 @@ const endOfStream = "Fleet-Complete"
 var errCutShort = &Refusal{Reason: wire.ReasonNotRunning, Text: "the node went away before its answer was whole", Next: Command("status")}
 
 func (c *Client) stream(ctx context.Context, path string, line func([]byte) error) error {
+	ctx, met, done := c.bounded(ctx)
+	defer done()
 	resp, err := c.do(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return err
 	}
+	met() // from here on silence may mean that there is nothing to tell
 	err = eachLine(resp.Body, line)
 	if err == nil && resp.Trailer.Get(endOfStream) == "" {
 		err = errCutShort

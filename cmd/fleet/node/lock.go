@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"fleetrelay/hub/journal"
@@ -59,10 +60,13 @@ func onceUnlocked[T any](dir string, open func() (T, error)) (T, error) {
 	}
 }
 
-// serves says whether a node answers at the folder's admin socket.
+// serves says whether a node has the folder's admin socket; one that has more connections than it takes up has it too.
 func serves(dir string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
 	defer cancel()
 	c, err := dialAdmin(ctx, dir)
+	if errors.Is(err, syscall.EAGAIN) {
+		return true
+	}
 	return err == nil && c.Close() == nil
 }
