@@ -54,9 +54,20 @@ func (v *view) keep(s *saying) {
 	if _, waits := l.pending.get(s.verdict.ChatSeq); waits {
 		of.ended[s.verdict.ChatSeq] = true
 	}
-	for of.oldest != nil && of.ended[of.oldest.Value.(*pendingReceipt).chatSeq] {
-		of.oldest = of.oldest.Next()
+	of.oldest = of.next(l.pending)
+}
+
+// next is the first receipt that waits and is not among ended, looked for from oldest
+// on, unless an operator's word has taken that one out meanwhile.
+func (s *sayings) next(q *receiptQueue) *list.Element {
+	e := s.oldest
+	if !q.holds(e) {
+		e = q.front()
 	}
+	for e != nil && s.ended[e.Value.(*pendingReceipt).chatSeq] {
+		e = e.Next()
+	}
+	return e
 }
 
 // saidOf says whether this turn has ended the waiting receipt of a peer's chat.
@@ -77,10 +88,11 @@ func (v *view) pendingOf(peer wire.HubID) int {
 // oldestPending is the receipt of a peer that waits longest. There must be more of
 // them than one turn makes.
 func (v *view) oldestPending(peer wire.HubID) *pendingReceipt {
+	q := v.st.laneOf(peer).pending
 	if of := v.said[peer]; of != nil {
-		return of.oldest.Value.(*pendingReceipt)
+		return of.next(q).Value.(*pendingReceipt)
 	}
-	return v.st.laneOf(peer).pending.oldest()
+	return q.oldest()
 }
 
 // inOrder are the verdicts in the order of their chats' numbers, the form of a record.

@@ -111,6 +111,34 @@ func TestManyAcksAtOnce(t *testing.T) {
 	}
 }
 
+// Each receipt of one turn that finds no room pushes out another one, the oldest
+// first, also when an operator's word has emptied the queue meanwhile.
+func TestOldestOfATurn(t *testing.T) {
+	v := &view{st: newState("birch")}
+	l := v.st.lane("alder")
+	for seq := range uint64(4) {
+		l.awaitAck(&journal.ReceiptSettled{ChatSeq: seq + 1, State: journal.ReceiptPending})
+	}
+	for want := uint64(1); want < 4; want++ {
+		p := v.oldestPending("alder")
+		if p.chatSeq != want || v.pendingOf("alder") != 5-int(want) {
+			t.Fatalf("chat %d of %d, want %d", p.chatSeq, v.pendingOf("alder"), want)
+		}
+		v.keep(&saying{peer: "alder", verdict: journal.ReceiptSettled{ChatSeq: want, State: journal.ReceiptExpired}})
+		if !v.saidOf("alder", want) || v.saidOf("alder", want+1) {
+			t.Errorf("after %d: ended %v", want, v.said["alder"].ended)
+		}
+	}
+	l.pending.remove(4)
+	l.awaitAck(&journal.ReceiptSettled{ChatSeq: 9, State: journal.ReceiptPending})
+	for range 2 {
+		v.keep(&saying{peer: "alder", verdict: journal.ReceiptSettled{ChatSeq: 10, State: journal.ReceiptPending}})
+	}
+	if p := v.oldestPending("alder"); p.chatSeq != 9 {
+		t.Errorf("chat %d", p.chatSeq)
+	}
+}
+
 // However a turn's verdicts are cut into records: all are in, in order, and every
 // record is one that a peer can read and takes.
 func TestTogether(t *testing.T) {

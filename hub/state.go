@@ -224,6 +224,11 @@ func (q *receiptQueue) oldest() *pendingReceipt {
 	return nil
 }
 
+// holds says whether an element is one of the queue's.
+func (q *receiptQueue) holds(e *list.Element) bool {
+	return q != nil && e != nil && q.bySeq[e.Value.(*pendingReceipt).chatSeq] == e
+}
+
 func (q *receiptQueue) front() *list.Element {
 	if q == nil {
 		return nil
