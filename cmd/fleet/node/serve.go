@@ -126,7 +126,8 @@ func (n *Node) run(ctx context.Context, s *serving, ready func(Status)) error {
 	}
 	begin("agents", func() error { return agents.Serve(s.agents) })
 	begin("admin", func() error { return admin.Serve(s.admin) })
-	begin("links", func() error { return s.relay.Run(ctx) })
+	unlinked := make(chan struct{})
+	begin("links", func() error { defer close(unlinked); return s.relay.Run(ctx) })
 	begin("patrol", func() error { s.patrol.Run(ctx); return nil })
 	n.log.Info("ready", "hub", n.cfg.Hub, "agents", s.agents.Addr().String(), "links", s.links.LocalAddr().String())
 	// An early interrupt must not skip ready: what it keeps is of the start, not of the run.
@@ -143,7 +144,7 @@ func (n *Node) run(ctx context.Context, s *serving, ready func(Status)) error {
 		}
 	}
 	stop(nil)
-	err := n.stop(s, agents, admin)
+	err := n.stop(s, agents, admin, unlinked)
 	_ = started.Wait() // begin's functions report through stop
 	if failed == nil {
 		select {
@@ -158,11 +159,17 @@ func (n *Node) run(ctx context.Context, s *serving, ready func(Status)) error {
 	return err
 }
 
-// stop ends the listeners first, so that nothing new comes, then the core, which says goodbye, then the journal.
-func (n *Node) stop(s *serving, agents, admin *http.Server) error {
+// stop ends the listeners first, so that nothing new comes, then the links, which note in the core how far they came and
+// need their socket to say goodbye, then the core, which does so to its agents, then the journal.
+func (n *Node) stop(s *serving, agents, admin *http.Server, unlinked <-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
-	err := errors.Join(s.agents.Close(), n.hub.Close(ctx))
+	err := s.agents.Close()
+	select {
+	case <-unlinked:
+	case <-ctx.Done():
+	}
+	err = errors.Join(err, n.hub.Close(ctx))
 	// Hijacked agents are the core's and have ended; watchers end with the core and get their last line.
 	err = errors.Join(ignoreClosed(err), agents.Close(), admin.Shutdown(ctx), admin.Close())
 	if cerr := s.links.Close(); !errors.Is(cerr, net.ErrClosed) {
