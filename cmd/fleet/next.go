@@ -19,7 +19,7 @@ var commandWord = regexp.MustCompile(`^[a-z_]+$`)
 // so that it can be copied, unless the folder is the one meant without it ("").
 func forFolder(root *cobra.Command, next node.Next, dir string) string {
 	text := next.String()
-	if dir == "" || !next.IsCommand() {
+	if dir == "" || !next.IsCommand() || !strings.HasPrefix(text, "fleet ") {
 		return text
 	}
 	length := commandLength(root, text)

@@ -30,6 +30,7 @@ func TestForFolder(t *testing.T) {
 		{node.Command("journal", "inspect", "4"), "fleet journal inspect --dir /n 4", "fleet journal inspect 4"},
 		{node.Command("peer", "approve", "--help"), "fleet peer approve --help", "fleet peer approve --help"},
 		{node.Command("peer", "approve", "--by", "Dana Ito", "--may-reach", "a/*"), "fleet peer approve --dir /n --by 'Dana Ito' --may-reach 'a/*'", "fleet peer approve --by 'Dana Ito' --may-reach 'a/*'"},
+		{node.Chmod("600", "/a b/key.pem"), "chmod 600 '/a b/key.pem'", "chmod 600 '/a b/key.pem'"},
 		{node.Command("demo"), "fleet demo", "fleet demo"},
 		{node.Advice("start it again with fleet serve."), "start it again with fleet serve", "start it again with fleet serve"},
 	} {
@@ -49,6 +50,7 @@ func testRoot() *cobra.Command { return (&app{out: io.Discard, err: io.Discard})
 
 var (
 	namedCommand = regexp.MustCompile(`\bfleet((?: [a-z]+)+)`)
+	chmodWords   = regexp.MustCompile(`^chmod\n(?:[0-7]{3}|[ugo]+\+[rwX]+)\n/[^\n]*$`)
 	// mixed is a command within a sentence that looks as if it could be copied.
 	mixed = regexp.MustCompile(`[:;] fleet [a-z]|\bfleet [a-z ]+ -|\n`)
 )
@@ -58,6 +60,12 @@ func checkNext(text string) error {
 	root := testRoot()
 	if strings.HasPrefix(text, "fleet ") {
 		return checkCommand(root, shellWords(text)[1:])
+	}
+	if words := shellWords(text); len(words) > 0 && words[0] == "chmod" {
+		if !chmodWords.MatchString(strings.Join(words, "\n")) {
+			return fmt.Errorf("chmod takes a mode and a path: %q", text)
+		}
+		return nil
 	}
 	switch at := mixed.FindString(text); {
 	case text == "":
@@ -147,6 +155,9 @@ func TestCheckNext(t *testing.T) {
 		"nothing is left to do; fleet journal inspect shows it": false,
 		"settle it with fleet nosuch":                           false,
 		"":                                                      false,
+		"chmod 600 '/a b/key.pem'":                              true,
+		"chmod 600 /a/key.pem and start it again":               false,
+		"chmod key.pem":                                         false,
 	} {
 		if err := checkNext(text); (err == nil) != good {
 			t.Errorf("%q: %v", text, err)
@@ -158,16 +169,11 @@ func TestCheckNext(t *testing.T) {
 // link, the calls of Command and Advice, and the texts that packages below give as a next step. What is put together at
 // run time is checked again by the scripts, see checkedMain.
 func TestNextSteps(t *testing.T) {
-	for _, r := range wire.Reasons() {
-		if err := checkNext(r.Next); err != nil {
+	for _, r := range append(wire.Reasons(), wire.ReasonInfo{}) {
+		if err := checkNext(r.Next); err != nil && r.Word != "" {
 			t.Errorf("%s: %v", r.Word, err)
 		}
-		for _, remote := range []bool{false, true} {
-			_, next := node.PeerStatus{Hub: "hub.example", Endpoints: []string{"127.0.0.1:1"}, LinkReason: string(r.Word), LinkRemote: remote, LinkAttempts: 1}.LinkWhy()
-			if err := checkNext(next.String()); err != nil {
-				t.Errorf("beside a link, %s: %v", r.Word, err)
-			}
-		}
+		checkBesideLink(t, r.Word)
 	}
 	dir, err := house.ModuleRoot()
 	if err != nil {
@@ -194,6 +200,19 @@ func TestNextSteps(t *testing.T) {
 	}
 	if found < 50 {
 		t.Errorf("only %d next steps found in the source", found)
+	}
+}
+
+// checkBesideLink holds what is said beside a link that is down for a reason; "" is one that has not been up so far.
+func checkBesideLink(t *testing.T, reason wire.Reason) {
+	t.Helper()
+	for _, remote := range []bool{false, true} {
+		for attempts := range 2 {
+			why, next := node.PeerStatus{Hub: "hub.example", Endpoints: []string{"127.0.0.1:1"}, LinkReason: string(reason), LinkRemote: remote, LinkAttempts: attempts}.LinkWhy()
+			if err := checkNext(next.String()); err != nil || (why == "" && reason != "") {
+				t.Errorf("beside a link, %s: %q, %v", reason, why, err)
+			}
+		}
 	}
 }
 

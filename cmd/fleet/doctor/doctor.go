@@ -85,7 +85,9 @@ func (r *Report) node(ctx context.Context, o node.Options) (s node.Status, known
 		return s, false
 	}
 	if !s.Running {
-		r.skip("node", "", "it does not run, so nothing can be said of its links; its journal opens")
+		r.fail("node", "", &node.Refusal{
+			Reason: wire.ReasonNotRunning, Text: "it does not run, so nothing can be said of its links; its journal opens", Next: node.Command("serve"),
+		})
 		return s, true
 	}
 	if v := s.Journal.Verified; v != nil && v.Damage != "" {
@@ -100,7 +102,7 @@ func (r *Report) node(ctx context.Context, o node.Options) (s node.Status, known
 		return s, true
 	}
 	r.ok("announced", "", "%s", announcedText(s.Announced))
-	r.ok("node", "", "runs since %s, pid %d, journal of %d events", day(time.UnixMicro(s.SinceUS)), s.PID, s.HeadSeq)
+	r.ok("node", "", "runs since %s, pid %d, journal of %s", day(time.UnixMicro(s.SinceUS)), s.PID, node.Count(s.HeadSeq, "event"))
 	return s, true
 }
 

@@ -31,7 +31,7 @@ func (r *Report) folder(dir string) {
 		case info.Mode().Perm()&forOthers != 0:
 			r.fail("folder", "", &node.Refusal{
 				Reason: wire.ReasonInvalidConfig, Text: fmt.Sprintf("%s is open to other users of this machine (mode %04o)", part.path, info.Mode().Perm()),
-				Next: node.Advice("close it with chmod " + part.chmod + " " + node.Quoted(part.path)),
+				Next: node.Chmod(part.chmod, part.path),
 			})
 			return
 		}

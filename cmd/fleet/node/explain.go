@@ -22,7 +22,8 @@ import (
 // the next step come from the error where it has better ones than the list of reasons.
 func Explain(err error) *Refusal {
 	if r, ok := errors.AsType[*Refusal](err); ok {
-		return r
+		whole := *r
+		return fill(&whole)
 	}
 	if e, ok := errors.AsType[*journal.Error](err); ok {
 		return fill(&Refusal{Reason: e.Reason, Next: nextOf(e.Next), Err: causeOf(e)})
@@ -94,7 +95,8 @@ func explainFiles(err error) *Refusal {
 		r.Text = "part of the node's folder is missing"
 	case errors.Is(err, certs.ErrKeyTooOpen):
 		r.Reason = wire.ReasonInvalidConfig
-		r.Text, r.Next = "others can read the node's key", Advice("take that away from identity/key.pem in the node's folder (chmod 600), and make a new node if somebody may have read it")
+		r.Text = "others can read the node's key; make a new node if somebody may have done so"
+		r.Next = Advice("let nobody but the node's user read identity/key.pem in its folder")
 	case errors.Is(err, certs.ErrDamaged), errors.Is(err, certs.ErrHubID):
 		r.Reason = wire.ReasonInvalidConfig
 		r.Text, r.Next = "the node's identity cannot be used", Advice("restore the folder identity from a backup")

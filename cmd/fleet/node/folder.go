@@ -107,7 +107,7 @@ func denied(path string) *Refusal {
 		at := existing(path)
 		return &Refusal{
 			Reason: wire.ReasonPermissionDenied, Text: fmt.Sprintf("%s may not be read or written, though it belongs to this user, %s: the mode of %s forbids it", path, owner, at),
-			Next: Advice("let this user read and write " + at + " (chmod u+rwX), then say it again"),
+			Next: Chmod("u+rwX", at),
 		}
 	}
 	next := "run the command as the user whose node it is"
@@ -138,6 +138,10 @@ func LoadIdentity(dir string) (*certs.Identity, error) {
 		return nil, lostIdentity(dir)
 	case errors.Is(err, fs.ErrPermission):
 		return nil, denied(filepath.Join(dir, identityDir))
+	case errors.Is(err, certs.ErrKeyTooOpen):
+		r := Explain(err)
+		r.Next = Chmod("600", filepath.Join(dir, identityDir, "key.pem"))
+		return nil, r
 	case err != nil:
 		return nil, Explain(err)
 	}

@@ -23,7 +23,7 @@ func TestPermissionDenied(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for path, next := range map[string]string{own: "read and write " + own, other: "run the command as "} {
+	for path, next := range map[string]string{own: "chmod u+rwX " + own, other: "run the command as "} {
 		closed := &fs.PathError{Op: "open", Path: path, Err: syscall.EACCES}
 		for name, err := range map[string]error{
 			"file":  fmt.Errorf("load: %w", closed),

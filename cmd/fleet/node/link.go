@@ -45,7 +45,7 @@ func (p PeerStatus) LinkMeaning() string {
 	return ""
 }
 
-// LinkWhy says why a link is down and what to do.
+// LinkWhy says why a link is down and what to do. Of one that had no time to fail there is nothing to say but what to do.
 func (p PeerStatus) LinkWhy() (why string, next Next) {
 	reason := wire.Reason(p.LinkReason)
 	switch {
@@ -54,6 +54,10 @@ func (p PeerStatus) LinkWhy() (why string, next Next) {
 			Advice("have its administrator approve the code " + p.Code + " that is shown here; the link then comes up by itself")
 	case reason == wire.ReasonPinMismatch && p.LinkRemote:
 		return p.Hub + " has approved this hub with another key", Advice("have its administrator compare the pin with the one that fleet status shows here")
+	case reason == "":
+		return "", Advice("wait some seconds: the link is only being made; look again if it does not come up")
+	case reason == wire.ReasonHubShutdown: // the list of reasons speaks to agents
+		return p.Hub + " was stopped by its operator", Advice("nothing to do here: it is called again by itself, and the link is up once it runs again")
 	case reason == wire.ReasonLinkLost && p.LinkAttempts > 0:
 		return "no connection to " + strings.Join(p.Endpoints, ", "), Advice("check the endpoint, its UDP port and the network between, if this lasts; it is dialled again by itself")
 	}

@@ -15,11 +15,15 @@ type Next struct {
 }
 
 // Command is the next step of running fleet with these words, quoted as a shell needs them.
-func Command(words ...string) Next {
-	line := make([]string, 0, len(words)+1)
-	line = append(line, program)
-	for _, word := range words {
-		line = append(line, Quoted(word))
+func Command(words ...string) Next { return commandLine(append([]string{program}, words...)) }
+
+// Chmod is the next step of setting the mode of a file, as chmod writes it.
+func Chmod(mode, path string) Next { return commandLine([]string{chmod, mode, path}) }
+
+func commandLine(words []string) Next {
+	line := make([]string, len(words))
+	for i, word := range words {
+		line[i] = Quoted(word)
 	}
 	return Next{text: strings.Join(line, " "), command: true}
 }
@@ -27,12 +31,15 @@ func Command(words ...string) Next {
 // Advice is a next step in one sentence.
 func Advice(sentence string) Next { return Next{text: strings.TrimSuffix(sentence, ".")} }
 
-// program is the name of this program, with which every command begins and no sentence does.
-const program = "fleet"
+// Every command begins with one of these, and no sentence does: this program, and the one of the shell that is needed.
+const (
+	program = "fleet"
+	chmod   = "chmod"
+)
 
 // nextOf is the next step that another package, or a node of another build, has put into words.
 func nextOf(text string) Next {
-	if strings.HasPrefix(text, program+" ") {
+	if strings.HasPrefix(text, program+" ") || strings.HasPrefix(text, chmod+" ") {
 		return Next{text: text, command: true}
 	}
 	return Advice(text)
