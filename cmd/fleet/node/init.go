@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -32,19 +33,19 @@ type Made struct {
 
 // Init makes a node's folder: identity, settings, journal. The settings come last, so a folder with fleet.yaml is
 // whole; what an interrupted Init left behind is taken up by the next one. A finished folder is refused with
-// already_initialised.
+// already_initialised, or with what it lacks: serving it would be refused for that.
 func Init(o InitOptions) (Made, error) {
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if _, err := wire.ParseHubID(o.Hub); err != nil {
-		return Made{}, badHubID(o.Hub)
 	}
 	if err := checkFolder(o.Dir); err != nil {
 		return Made{}, err
 	}
 	if Initialised(o.Dir) {
-		return Made{}, alreadyInitialised(o.Dir)
+		return Made{}, taken(o.Dir, o.Hub)
+	}
+	if _, err := wire.ParseHubID(o.Hub); err != nil {
+		return Made{}, badHubID(o.Hub)
 	}
 	if err := o.addresses(); err != nil {
 		return Made{}, err
@@ -73,6 +74,28 @@ func Initialised(dir string) bool {
 	}
 	text, err := os.ReadFile(path)
 	return err != nil || !unfinished(dir, string(text))
+}
+
+// taken is the refusal for a folder with a finished node, which may have lost a part since, or be another hub's.
+func taken(dir, hub string) error {
+	cfg, _, err := LoadConfig(dir, nil, nil)
+	if err != nil {
+		return err
+	}
+	id, err := LoadIdentity(dir)
+	if err = cmp.Or(err, checkJournal(dir)); err != nil {
+		return err
+	}
+	if err := checkIdentity(dir, cfg.Hub, id, ""); err != nil {
+		return err
+	}
+	if hub != "" && hub != cfg.Hub {
+		return &Refusal{
+			Reason: wire.ReasonWrongHub, Text: dir + " holds hub " + cfg.Hub + ", not " + hub,
+			Next: Advice("make hub " + hub + " in another --dir; this one runs with fleet serve"),
+		}
+	}
+	return alreadyInitialised(dir)
 }
 
 func alreadyInitialised(dir string) error {

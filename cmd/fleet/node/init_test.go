@@ -172,7 +172,10 @@ func putBack(t *testing.T, first Made, left string) {
 
 // TestOwnSettingsStay: what somebody wrote by hand is never taken for a leftover, broken or not.
 func TestOwnSettingsStay(t *testing.T) {
-	for _, text := range []string{"hub: [\n", "agents: x\n", "# nothing\n", "hub: hub.example\n"} {
+	for text, reason := range map[string]wire.Reason{
+		"hub: [\n": wire.ReasonInvalidConfig, "agents: x\n": wire.ReasonInvalidConfig, "# nothing\n": wire.ReasonInvalidConfig,
+		"hub: hub.example\n": wire.ReasonAlreadyInitialised,
+	} {
 		dir := t.TempDir()
 		made(t, dir)
 		path := filepath.Join(dir, ConfigFile)
@@ -181,7 +184,7 @@ func TestOwnSettingsStay(t *testing.T) {
 		}
 		_, err := initIn(dir, nil)
 		got, rerr := os.ReadFile(path)
-		if ReasonOf(err) != wire.ReasonAlreadyInitialised || rerr != nil || string(got) != text {
+		if ReasonOf(err) != reason || rerr != nil || string(got) != text {
 			t.Errorf("%q: %v, and now it is %q, %v", text, err, got, rerr)
 		}
 	}
