@@ -31,7 +31,7 @@ whose key is no longer approved ends at once.`,
 		Example: `  fleet peer approve K7PM-2Q0D-9XRA-44TE --by 'Dana Ito' --may-reach 'search/*'
   fleet peer approve K7PM-2Q0D-9XRA-44TE --by 'Dana Ito' --may-reach 'search/*' --may-reach build/ci --replace
   fleet peer approve sha256:1f0e... --hub partner.example --endpoint relay.partner.example:8877 --by 'Dana Ito' --may-reach 'search/*'`,
-		Args: one("one fingerprint or code"),
+		Args: oneKey,
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if in.Key = args[0]; strings.TrimSpace(in.By) == "" {
 				return usage("--by says who compared the code or the fingerprint; it may not be empty")
@@ -66,6 +66,15 @@ whose key is no longer approved ends at once.`,
 	}
 	a.jsonFlag(cmd)
 	return cmd
+}
+
+// oneKey is the Args of approve. Further ones are most often patterns that stand behind one --may-reach.
+func oneKey(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 && cmd.Flags().Changed("may-reach") {
+		return usage("%s takes one fingerprint or code and got %d arguments: %s; give --may-reach again for each pattern, and put a name with spaces into quotes",
+			cmd.CommandPath(), len(args), quotedList(args))
+	}
+	return one("one fingerprint or code")(cmd, args)
 }
 
 // Both sides approve within moments of each other, so a link that comes up is seen coming up.

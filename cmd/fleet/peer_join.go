@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -16,12 +17,14 @@ func (a *app) peerJoinCommand() *cobra.Command {
 		Short: "Take another hub's invitation and call it",
 		Long: `Take another hub's invitation. This hub then calls that one, which shows its administrator the code printed here. Read
 it to each other over a way you trust, a telephone for example: it is the same on both sides only if nobody stands
-between. Nothing passes before both have approved.`,
+between. Nothing passes before both have approved.
+
+A token that a mail program broke into lines, or a shell into words, is put together again.`,
 		Example: `  fleet peer join fleet1.eyJodWIiOiJwYXJ0bmVyLmV4YW1wbGUi.2c26b46b`,
-		Args:    one("one token"),
+		Args:    someToken,
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			return a.connect(ctx, func(c *node.Client) error {
-				row, err := c.Join(ctx, node.JoinRequest{Token: args[0]})
+				row, err := c.Join(ctx, node.JoinRequest{Token: tokenOf(args)})
 				if err != nil {
 					return err
 				}
@@ -39,6 +42,24 @@ between. Nothing passes before both have approved.`,
 	}
 	a.jsonFlag(cmd)
 	return cmd
+}
+
+func someToken(cmd *cobra.Command, args []string) error {
+	if tokenOf(args) == "" {
+		return usage("%s needs one token", cmd.CommandPath())
+	}
+	return nil
+}
+
+// tokenOf is the token without what crept into it on its way: spaces, line ends, and characters that do not show. A
+// token has none of them and ends with a sum of itself, so that no other one can come of it.
+func tokenOf(args []string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, strings.Join(args, ""))
 }
 
 func writeJoined(w io.Writer, p node.Pending) error {

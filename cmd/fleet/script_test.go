@@ -61,6 +61,12 @@ func TestScripts(t *testing.T) {
 			"field":   fieldCommand,
 			"called":  calledCommand,
 			"expired": expiredCommand,
+			"attend":  attendCommand,
+			"wrapped": func(ts *testscript.TestScript, _ bool, args []string) {
+				half := len(args[2]) / 2
+				ts.Setenv(args[0], args[2][:half])
+				ts.Setenv(args[1], args[2][half:half+4]+"\r\n "+args[2][half+4:])
+			},
 			"tokenid": tokenidCommand,
 			"talk":    talkCommand,
 			"signal":  signalCommand,
@@ -181,6 +187,18 @@ func signalCommand(ts *testscript.TestScript, _ bool, args []string) {
 	pid, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	ts.Check(syscall.Kill(pid, map[string]syscall.Signal{"stop": syscall.SIGSTOP, "go": syscall.SIGCONT}[args[0]]))
+}
+
+// attendCommand: `attend DIR NAME` keeps an agent connected to a running node until the script ends.
+func attendCommand(ts *testscript.TestScript, _ bool, args []string) {
+	agents := ""
+	await(ts, args[0], func(s node.Status) bool { agents = s.Agents; return s.Running })
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	agent, err := client.Dial(ctx, client.Options{URL: "ws://" + agents, Name: args[1]})
+	ts.Check(err)
+	ts.Defer(func() { ts.Check(agent.Close()) })
+	await(ts, args[0], func(s node.Status) bool { return slices.Contains(s.OnlineNames, args[1]) })
 }
 
 // tokenidCommand: `tokenid VAR SEAT DIR` sets the variable to the id of the seat's token, which has the form of the one
