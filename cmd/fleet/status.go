@@ -62,7 +62,7 @@ func writeStatus(w io.Writer, s node.Status) error {
 	if s.Announced.Warning != "" {
 		t.row("", s.Announced.Warning)
 	}
-	t.row("online", fmt.Sprintf("%d names, %d sockets", s.Online, s.Sockets))
+	t.row("online", node.Count(uint64(s.Online), "name")+", "+node.Count(uint64(s.Sockets), "socket"))
 	for _, name := range s.OnlineNames[:min(len(s.OnlineNames), maxNames)] {
 		t.row("", name)
 	}
@@ -70,7 +70,7 @@ func writeStatus(w io.Writer, s node.Status) error {
 		t.row("", fmt.Sprintf("and %d more", more))
 	}
 	t.row("directed", map[bool]string{true: "to their recipients only", false: "shown to everybody"}[s.PrivateDirected])
-	t.row("journal", fmt.Sprintf("%d events, epoch %d, %s on disk", s.HeadSeq, s.Epoch, bytesText(s.Journal.DiskBytes)))
+	t.row("journal", fmt.Sprintf("%s, epoch %d, %s on disk", node.Count(s.HeadSeq, "event"), s.Epoch, bytesText(s.Journal.DiskBytes)))
 	if v := s.Journal.Verified; v != nil {
 		t.row("verified", verifiedLine(v))
 	}
@@ -95,7 +95,7 @@ func verifiedLine(v *journal.PatrolState) string {
 	case v.Damage != "":
 		return "DAMAGED, " + v.Damage
 	case v.Rounds == 0:
-		return fmt.Sprintf("%d events in the first round", v.Through)
+		return node.Count(v.Through, "event") + " in the first round"
 	}
 	return "whole at " + clock(v.DoneUS)
 }

@@ -65,7 +65,7 @@ func (n *Node) tokens(ctx context.Context, _ Empty) (Tokens, error) {
 }
 
 func (n *Node) createToken(ctx context.Context, in TokenRequest) (Token, error) {
-	if strings.ContainsAny(in.Seat, "*?[],") || in.Seat == "all" {
+	if isPattern(in.Seat) {
 		return Token{}, &Refusal{
 			Reason: wire.ReasonInvalidName, Text: fmt.Sprintf("a token is for one seat, and %q is a pattern: make one for each seat", in.Seat),
 			Next: Command("agent", "token", "create", "--seat", "PROJECT/SEAT"),
@@ -74,6 +74,9 @@ func (n *Node) createToken(ctx context.Context, in TokenRequest) (Token, error) 
 	id, secret, err := n.hub.CreateToken(ctx, in.Seat, userOf(ctx))
 	return Token{ID: id, Seat: in.Seat, Secret: secret, By: userOf(ctx)}, err
 }
+
+// isPattern says that a name addresses several seats, as a target would, and so is that of none.
+func isPattern(seat string) bool { return strings.ContainsAny(seat, "*?[],") || seat == wire.TargetAll }
 
 // endToken revokes a token, but never opens a hub that a network can reach.
 func (n *Node) endToken(ctx context.Context, id string) error {
@@ -107,6 +110,12 @@ func (n *Node) purge(ctx context.Context, in PurgeRequest) (Empty, error) {
 // ownSeat refuses what can be no seat of this hub: nothing would ever be seen of it.
 func (n *Node) ownSeat(seat string) error {
 	bad := wire.ValidLocalName(seat)
+	if bad == nil && isPattern(seat) {
+		return &Refusal{
+			Reason: wire.ReasonInvalidName, Text: fmt.Sprintf("%q is a pattern, and what is watched is one seat", seat),
+			Next: Command("watch", "--as", "PROJECT/SEAT"),
+		}
+	}
 	if bad == nil {
 		return nil
 	}
