@@ -33,10 +33,20 @@ type RejectedPin struct {
 	// Hub is what the key's owner said it is, "" if nothing.
 	Hub wire.HubID
 	Pin Pin
+	// Endpoints are where it said it is reached, or where its invitation said so.
+	Endpoints []string
+	// Invite is the secret of its invitation, nil unless that was taken here. Not
+	// for display.
+	Invite []byte
 	// By is the person's name, User the account at the admin socket.
 	By, User string
 	// AtUS is when, in Unix microseconds.
 	AtUS int64
+}
+
+func (r RejectedPin) clone() RejectedPin {
+	r.Endpoints, r.Invite = slices.Clone(r.Endpoints), slices.Clone(r.Invite)
+	return r
 }
 
 // Revoke returns the snapshot in which an approved peer is revoked: its pins
@@ -62,7 +72,7 @@ func (t *Trust) Reject(r RejectedPin) *Trust {
 	}
 	c := t.copied()
 	c.rejected = slices.DeleteFunc(c.rejected, func(old RejectedPin) bool { return old.Pin == r.Pin })
-	c.rejected = append(c.rejected, r)
+	c.rejected = append(c.rejected, r.clone())
 	c.rejected = c.rejected[max(0, len(c.rejected)-MaxRejected):]
 	return c.indexed()
 }
@@ -85,7 +95,7 @@ func RestoreTrust(self wire.HubID, peers []Peer, revoked []RevokedPeer, rejected
 	t = t.indexed()
 	for i, r := range rejected {
 		if _, approved := t.owners[r.Pin]; !approved && last[r.Pin] == i {
-			t.rejected = append(t.rejected, r)
+			t.rejected = append(t.rejected, r.clone())
 		}
 	}
 	t.rejected = t.rejected[max(0, len(t.rejected)-MaxRejected):]
@@ -111,4 +121,19 @@ func (t *Trust) Revoked() []RevokedPeer {
 }
 
 // Rejected returns the rejected pins in the order of their rejection.
-func (t *Trust) Rejected() []RejectedPin { return slices.Clone(t.rejected) }
+func (t *Trust) Rejected() []RejectedPin {
+	list := make([]RejectedPin, len(t.rejected))
+	for i, r := range t.rejected {
+		list[i] = r.clone()
+	}
+	return list
+}
+
+// RejectedPin returns the rejection of one key.
+func (t *Trust) RejectedPin(pin Pin) (RejectedPin, bool) {
+	at := slices.IndexFunc(t.rejected, func(r RejectedPin) bool { return r.Pin == pin })
+	if at < 0 {
+		return RejectedPin{}, false
+	}
+	return t.rejected[at].clone(), true
+}

@@ -177,7 +177,9 @@ func (st *state) applyTrust(ev *journal.Event, rec journal.Record) (t touched) {
 		t.pending = st.ceremony.decided(wire.HubID(r.Hub), r.Pins...)
 		t.lane, t.trust = st.lane(wire.HubID(r.Hub)), true
 	case journal.PeerRejected:
-		st.trust = st.trust.Reject(federation.RejectedPin{Hub: wire.HubID(r.Hub), Pin: r.Pin, By: r.By, User: r.User, AtUS: ev.TimeUS})
+		st.trust = st.trust.Reject(federation.RejectedPin{
+			Hub: wire.HubID(r.Hub), Pin: r.Pin, Endpoints: r.Endpoints, Invite: r.Invite, By: r.By, User: r.User, AtUS: ev.TimeUS,
+		})
 		t.pending = st.ceremony.decided("", r.Pin)
 		t.trust = true
 	case journal.PeerRevoked:

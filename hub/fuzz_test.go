@@ -131,7 +131,7 @@ func (st *state) fillCeremony(i byte) {
 	})
 	gone := federation.Peer{Hub: wire.HubID(fmt.Sprintf("gone-%d", i)), Pins: []federation.Pin{{i, 2}}, AddedUS: 7}
 	st.trust = st.trust.With(gone).Revoke(gone.Hub, federation.Revocation{RevokedBy: "Ann", RevokedUser: "root", Why: "over", RevokedUS: 8})
-	st.trust = st.trust.Reject(federation.RejectedPin{Hub: "elm", Pin: federation.Pin{9 - i, 3}, By: "Ann", User: "root", AtUS: 9})
+	st.trust = st.trust.Reject(federation.RejectedPin{Hub: "elm", Pin: federation.Pin{9 - i, 3}, Endpoints: []string{"elm.example:1"}, Invite: []byte("sixteen bytes of"), By: "Ann", User: "root", AtUS: 9})
 }
 
 func FuzzState(f *testing.F) {

@@ -144,7 +144,7 @@ func TestPendingRowsAreBounded(t *testing.T) {
 	if alder.isPending("birch") {
 		t.Error("a row too many")
 	}
-	if err := alder.hub.Reject(t.Context(), pinOf("hub7x"), "Ann", "root"); err != nil {
+	if _, err := alder.hub.Reject(t.Context(), Rejection{Pin: pinOf("hub7x"), By: "Ann", User: "root"}); err != nil {
 		t.Fatal(err)
 	}
 	alder.knock(t, "birch", inv.Hash())

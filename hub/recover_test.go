@@ -63,9 +63,9 @@ func randomTrust(r *rig, rng *rand.Rand) {
 		a.Replace = rng.IntN(2) == 0
 		_, _ = r.hub.Approve(ctx, a)
 	case 4:
-		_ = r.hub.Reject(ctx, pinOf(hub), "Ann", "root")
+		_, _ = r.hub.Reject(ctx, Rejection{Pin: pinOf(hub), By: "Ann", User: "root"})
 	case 5:
-		_ = r.hub.Revoke(ctx, wire.HubID(hub), "Ann", "root", "why")
+		_, _, _ = r.hub.Revoke(ctx, Revocation{Hub: wire.HubID(hub), By: "Ann", User: "root", Why: "why"})
 	}
 }
 

@@ -42,6 +42,10 @@ func (st *state) encodeTrust(b *fields) {
 			m.text(3, r.By)
 			m.text(4, r.User)
 			m.num(5, uint64(r.AtUS))
+			for _, endpoint := range r.Endpoints {
+				m.text(6, endpoint)
+			}
+			m.some(7, r.Invite)
 		})
 	}
 }
@@ -163,6 +167,10 @@ func (t *trusted) decodeRejected(b []byte) error {
 			r.User = v.text()
 		case 5:
 			r.AtUS = int64(v.num)
+		case 6:
+			r.Endpoints = append(r.Endpoints, v.text())
+		case 7:
+			r.Invite = bytes.Clone(v.raw)
 		}
 		return nil
 	})

@@ -151,13 +151,16 @@ type Approval struct {
 	// Replace says that the hub is a peer already and that this changes it: other
 	// endpoints, pins or patterns. What waits for it stays.
 	Replace bool
+	// DryRun decides and changes nothing.
+	DryRun bool
 }
 
 // Approve makes a hub a peer: its identity by pins, and what it may reach here.
 // It ends what was pending for these keys and lifts their rejection and the
-// hub's revocation. A key that never called is approved when hub and endpoints
-// are given. The approval and its audit record are one event. The error is an
-// [*Error] or a [*federation.Refusal]: no_such_pending, wrong_hub_id, and what
+// hub's revocation. A key that never called is approved when its hub is given;
+// without endpoints that hub is never dialled, and calls. The approval and its
+// audit record are one event. The error is an [*Error] or a
+// [*federation.Refusal]: no_such_pending, wrong_hub_id, and what
 // [federation.CheckNewPeer] and [federation.CheckChangedPeer] refuse.
 func (h *Hub) Approve(ctx context.Context, a Approval) (federation.Peer, error) {
 	stranger := h.stranger(a.Pins)
@@ -167,10 +170,13 @@ func (h *Hub) Approve(ctx context.Context, a Approval) (federation.Peer, error) 
 		if err != nil {
 			return err
 		}
+		approved = p
+		if a.DryRun {
+			return nil
+		}
 		d.add(v.now, approvalOf(&p))
 		d.then(func() { v.config.callers.forget(p.Pins...) })
-		p.AddedUS = v.now
-		approved = p
+		approved.AddedUS = v.now
 		return nil
 	})
 	if err != nil {
@@ -193,7 +199,7 @@ func (h *Hub) stranger(pins []federation.Pin) federation.Pending {
 // complete fills in what is known and decides whether the result can be a peer.
 func (a Approval) complete(v *view, row federation.Pending) (federation.Peer, error) {
 	for _, pin := range a.Pins {
-		if held, ok := v.st.ceremony.row(pin, v.now); ok {
+		if held, ok := v.undecided(pin); ok {
 			row = held
 		}
 	}
@@ -202,7 +208,7 @@ func (a Approval) complete(v *view, row federation.Pending) (federation.Peer, er
 		return p, &Error{Reason: wire.ReasonWrongHubID, Text: fmt.Sprintf("the key that was given says it is %s, not %s", row.Hub, p.Hub)}
 	}
 	p.Hub = cmp.Or(p.Hub, row.Hub)
-	before, had := formerPeer(v.st.trust, p.Hub, p.Pins)
+	before := formerPeer(v.st.trust, p.Hub, p.Pins)
 	p.Hub = cmp.Or(p.Hub, before.Hub)
 	for _, known := range [][]string{row.Endpoints, before.Endpoints} {
 		if len(p.Endpoints) == 0 {
@@ -212,7 +218,7 @@ func (a Approval) complete(v *view, row federation.Pending) (federation.Peer, er
 	if p.Invite == nil {
 		p.Invite = row.Invite
 	}
-	if len(p.Pins) > 0 && (p.Hub == "" || (!called && !had && len(p.Endpoints) == 0)) {
+	if len(p.Pins) > 0 && p.Hub == "" {
 		return p, noSuchPending(p.Pins[0])
 	}
 	if a.Replace {
@@ -221,9 +227,19 @@ func (a Approval) complete(v *view, row federation.Pending) (federation.Peer, er
 	return p, federation.CheckNewPeer(v.st.trust, p)
 }
 
+// undecided finds what is known of a key that is not approved: what waits, or what
+// was turned away.
+func (v *view) undecided(pin federation.Pin) (federation.Pending, bool) {
+	if row, ok := v.st.ceremony.row(pin, v.now); ok {
+		return row, true
+	}
+	r, ok := v.st.trust.RejectedPin(pin)
+	return federation.Pending{Hub: r.Hub, Pin: r.Pin, Endpoints: r.Endpoints, Invite: r.Invite}, ok
+}
+
 // formerPeer finds the approved or revoked peer of a hub id or, without one, of a
-// pin.
-func formerPeer(t *federation.Trust, hub wire.HubID, pins []federation.Pin) (federation.Peer, bool) {
+// pin; the zero Peer if there is none.
+func formerPeer(t *federation.Trust, hub wire.HubID, pins []federation.Pin) federation.Peer {
 	known := t.Peers()
 	for _, r := range t.Revoked() {
 		known = append(known, r.Peer)
@@ -231,14 +247,18 @@ func formerPeer(t *federation.Trust, hub wire.HubID, pins []federation.Pin) (fed
 	for _, p := range known {
 		shares := slices.ContainsFunc(p.Pins, func(pin federation.Pin) bool { return slices.Contains(pins, pin) })
 		if p.Hub == hub || (hub == "" && shares) {
-			return p, true
+			return p
 		}
 	}
-	return federation.Peer{}, false
+	return federation.Peer{}
 }
 
 func noSuchPending(pin federation.Pin) error {
-	return &Error{Reason: wire.ReasonNoSuchPending, Text: "no pending hub has the key sha256:" + hex.EncodeToString(pin[:])}
+	return &Error{
+		Reason: wire.ReasonNoSuchPending,
+		Text: "no hub that waits here has the key sha256:" + hex.EncodeToString(pin[:]) +
+			"; one that never called is approved with --hub HUB, and --endpoint HOST:PORT if this side is to call it",
+	}
 }
 
 func approvalOf(p *federation.Peer) journal.PeerApproved {
@@ -251,44 +271,92 @@ func approvalOf(p *federation.Peer) journal.PeerApproved {
 	return rec
 }
 
+// Rejection is an operator's decision to turn a key away.
+type Rejection struct {
+	Pin      federation.Pin
+	By, User string // the person's name, the account at the admin socket
+	DryRun   bool   // decides and changes nothing
+}
+
 // Reject turns a pending key away: its row ends, and it is refused by name until
-// it is approved. Rejecting it again changes nothing. The error is an [*Error]:
+// it is approved, for which what the row said is kept. Rejecting it again changes
+// nothing; the result is the rejection that counts. The error is an [*Error]:
 // no_such_pending, or pin_taken for the key of an approved peer.
-func (h *Hub) Reject(ctx context.Context, pin federation.Pin, by, user string) error {
-	stranger := h.stranger([]federation.Pin{pin})
-	return h.operate(ctx, func(v *view, d *draft) error {
-		if hub, ok := v.st.trust.HubOf(pin); ok {
-			return &Error{Reason: wire.ReasonPinTaken, Text: "the key is that of the approved peer " + hub}
+func (h *Hub) Reject(ctx context.Context, r Rejection) (federation.RejectedPin, error) {
+	stranger := h.stranger([]federation.Pin{r.Pin})
+	var rejected federation.RejectedPin
+	err := h.operate(ctx, func(v *view, d *draft) error {
+		row, err := r.row(v, stranger)
+		rejected = federation.RejectedPin{
+			Hub: row.Hub, Pin: r.Pin, Endpoints: row.Endpoints, Invite: row.Invite, By: r.By, User: r.User, AtUS: v.now,
 		}
-		row, ok := v.st.ceremony.row(pin, v.now)
-		if !ok {
-			row = stranger
+		if before, ok := v.st.trust.RejectedPin(r.Pin); ok {
+			rejected = before
+			return err
 		}
-		if row.Pin != pin {
-			if v.st.trust.Blocked(pin) == string(wire.ReasonPeerRejected) {
-				return nil
-			}
-			return noSuchPending(pin)
+		if err != nil || r.DryRun {
+			return err
 		}
-		d.add(v.now, journal.PeerRejected{Hub: string(row.Hub), Pin: pin, By: by, User: user})
-		d.then(func() { v.config.callers.forget(pin) })
+		d.add(v.now, journal.PeerRejected{
+			Hub: string(row.Hub), Pin: r.Pin, Endpoints: slices.Clone(row.Endpoints), Invite: bytes.Clone(row.Invite), By: r.By, User: r.User,
+		})
+		d.then(func() { v.config.callers.forget(r.Pin) })
 		return nil
 	})
+	if err != nil {
+		return federation.RejectedPin{}, err
+	}
+	return rejected, nil
+}
+
+// row finds the row that ends.
+func (r *Rejection) row(v *view, stranger federation.Pending) (federation.Pending, error) {
+	if hub, ok := v.st.trust.HubOf(r.Pin); ok {
+		return stranger, &Error{
+			Reason: wire.ReasonPinTaken, Text: "the key is that of the approved peer " + hub + ", whose approval is revoked and not rejected",
+			Next: "fleet peer revoke " + hub + " --by NAME --why TEXT",
+		}
+	}
+	if row, ok := v.undecided(r.Pin); ok {
+		return row, nil
+	}
+	if stranger.Pin != r.Pin {
+		return stranger, &Error{Reason: wire.ReasonNoSuchPending, Text: "no hub that waits here has the key sha256:" + hex.EncodeToString(r.Pin[:])}
+	}
+	return stranger, nil
+}
+
+// Revocation is an operator's decision to end an approval.
+type Revocation struct {
+	Hub      wire.HubID
+	By, User string // the person's name, the account at the admin socket
+	Why      string
+	DryRun   bool // decides and changes nothing
 }
 
 // Revoke ends the approval of a hub: its keys are refused by name, its links end
 // (see [Forwarder.PeersChanged]), and what is queued for it is held until it is
-// approved again. Revoking it again changes nothing. The error is an [*Error]:
-// unknown_hub.
-func (h *Hub) Revoke(ctx context.Context, hub wire.HubID, by, user, why string) error {
-	return h.operate(ctx, func(v *view, d *draft) error {
-		if _, revoked := v.st.trust.RevokedPeer(hub); revoked {
+// approved again. Revoking it again changes nothing: already says so, and the
+// result is the revocation that counts. The error is an [*Error]: unknown_hub.
+func (h *Hub) Revoke(ctx context.Context, r Revocation) (revoked federation.RevokedPeer, already bool, err error) {
+	var out federation.RevokedPeer
+	var again bool
+	err = h.operate(ctx, func(v *view, d *draft) error {
+		if out, again = v.st.trust.RevokedPeer(r.Hub); again {
 			return nil
 		}
-		if _, approved := v.st.trust.Peer(hub); !approved {
-			return &Error{Reason: wire.ReasonUnknownHub, Text: fmt.Sprintf("%q is no approved peer", hub), Next: "fleet peer list"}
+		p, approved := v.st.trust.Peer(r.Hub)
+		if !approved {
+			return &Error{Reason: wire.ReasonUnknownHub, Text: fmt.Sprintf("%q is no approved peer", r.Hub), Next: "fleet peer list"}
 		}
-		d.add(v.now, journal.PeerRevoked{Hub: string(hub), By: by, User: user, Why: why})
+		out = federation.RevokedPeer{Peer: p, Revocation: federation.Revocation{RevokedBy: r.By, RevokedUser: r.User, Why: r.Why, RevokedUS: v.now}}
+		if !r.DryRun {
+			d.add(v.now, journal.PeerRevoked{Hub: string(r.Hub), By: r.By, User: r.User, Why: r.Why})
+		}
 		return nil
 	})
+	if err != nil {
+		return federation.RevokedPeer{}, false, err
+	}
+	return out, again, nil
 }

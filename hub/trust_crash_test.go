@@ -63,14 +63,14 @@ func trustWork(t *testing.T, r *rig, hubs int, tell func(claim)) {
 		}
 		tell(c)
 		if i%3 == 0 {
-			err = r.hub.Reject(t.Context(), pinOf(hub), "Ann", "root")
+			_, err = r.hub.Reject(t.Context(), Rejection{Pin: pinOf(hub), By: "Ann", User: "root"})
 		} else {
 			_, err = r.hub.Approve(t.Context(), granted(t, hub))
 			c.rank = rankApproved
 			tell(c)
 		}
 		if err == nil && i%3 == 1 {
-			err = r.hub.Revoke(t.Context(), wire.HubID(hub), "Ann", "root", "why")
+			_, _, err = r.hub.Revoke(t.Context(), Revocation{Hub: wire.HubID(hub), By: "Ann", User: "root", Why: "why"})
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -101,7 +102,7 @@ func TestJoinRefuses(t *testing.T) {
 	for _, hub := range []string{"birch", "fir"} {
 		refusedWith(t, join(hub, asIs), "")
 	}
-	if err := alder.hub.Reject(t.Context(), pinOf("fir"), "Ann", "root"); err != nil {
+	if _, err := alder.hub.Reject(t.Context(), Rejection{Pin: pinOf("fir"), By: "Ann", User: "root"}); err != nil {
 		t.Fatal(err)
 	}
 	refusedWith(t, join("fir", asIs), wire.ReasonPeerRejected)
@@ -129,8 +130,8 @@ func TestApprove(t *testing.T) {
 	}
 	asIs := func(*Approval) {}
 	refusedWith(t, approval("oak", asIs), wire.ReasonNoSuchPending)
-	refusedWith(t, approval("oak", func(a *Approval) { a.Hub = "oak" }), wire.ReasonNoSuchPending)
-	refusedWith(t, approval("oak", func(a *Approval) { a.Hub, a.Endpoints = "oak", []string{"oak.example:1"} }), "")
+	refusedWith(t, approval("oak", func(a *Approval) { a.Hub = "oak" }), "") // it calls, and is never dialled
+	refusedWith(t, approval("oak", func(a *Approval) { a.Hub, a.Endpoints, a.Replace = "oak", []string{"oak.example:1"}, true }), "")
 	alder.knock(t, "birch", [32]byte{})
 	refusedWith(t, approval("birch", func(a *Approval) { a.Hub = "elm" }), wire.ReasonWrongHubID)
 	refusedWith(t, approval("birch", func(a *Approval) { a.MayReach = nil }), wire.ReasonPatternsMissing)
@@ -173,7 +174,10 @@ func TestReject(t *testing.T) {
 	inv, _ := alder.invite(t)
 	alder.knock(t, "birch", inv.Hash())
 	alder.knock(t, "elm", [32]byte{})
-	reject := func(name string) error { return alder.hub.Reject(t.Context(), pinOf(name), "Ann", "root") }
+	reject := func(name string) error {
+		_, err := alder.hub.Reject(t.Context(), Rejection{Pin: pinOf(name), By: "Ann", User: "root"})
+		return err
+	}
 	refusedWith(t, reject("birch"), "")
 	refusedWith(t, reject("elm"), "")
 	refusedWith(t, reject("oak"), wire.ReasonNoSuchPending)
@@ -192,12 +196,87 @@ func TestReject(t *testing.T) {
 			t.Error("a rejected key writes events")
 		}
 	}
-	a := granted(t, "birch")
-	a.Hub, a.Endpoints = "birch", []string{"birch.example:1"}
-	if _, err := alder.hub.Approve(t.Context(), a); err != nil || alder.hub.Trust().Blocked(pinOf("birch")) != "" {
-		t.Errorf("approving a rejected key: %v", err)
+	for _, name := range []string{"birch", "elm"} { // what the calls had said is enough
+		p := alder.approve(t, name)
+		if string(p.Hub) != name || !slices.Equal(p.Endpoints, []string{name + ".example:1"}) || alder.hub.Trust().Blocked(pinOf(name)) != "" {
+			t.Errorf("a rejected key was approved as %+v", p)
+		}
+		refusedWith(t, reject(name), wire.ReasonPinTaken)
 	}
-	refusedWith(t, reject("birch"), wire.ReasonPinTaken)
+}
+
+// A rejected hub whose invitation was taken here is shown its secret again once it
+// is approved.
+func TestRejectKeepsTheInvitation(t *testing.T) {
+	for _, snapshot := range []bool{false, true} {
+		alder, birch := newSide(t, "alder"), newSide(t, "birch")
+		inv, _ := alder.invite(t)
+		if _, err := birch.hub.Join(t.Context(), inv, "root"); err != nil {
+			t.Fatal(err)
+		}
+		r, err := birch.hub.Reject(t.Context(), Rejection{Pin: alder.pin(), By: "Ann", User: "root"})
+		if err != nil || r.Hub != "alder" || r.By != "Ann" {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		birch.restart(t, snapshot)
+		if p := birch.approve(t, "alder"); p.Hub != "alder" || !slices.Equal(p.Endpoints, alder.endpoints()) || !bytes.Equal(p.Invite, inv.Secret[:]) {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+// A dry run decides as the real one does, and writes nothing.
+func TestDryRuns(t *testing.T) {
+	alder := newSide(t, "alder")
+	approve(t, alder.rig, "oak", "proj/*")
+	approve(t, alder.rig, "fir", "proj/*")
+	if _, _, err := alder.hub.Revoke(t.Context(), Revocation{Hub: "fir", By: "Ann"}); err != nil {
+		t.Fatal(err)
+	}
+	alder.knock(t, "birch", [32]byte{})
+	alder.knock(t, "elm", [32]byte{})
+	approval := func(key string, change func(*Approval)) func(bool) error {
+		return func(dry bool) error {
+			a := granted(t, key)
+			a.DryRun = dry
+			change(&a)
+			_, err := alder.hub.Approve(t.Context(), a)
+			return err
+		}
+	}
+	rejection := func(key string) func(bool) error {
+		return func(dry bool) error {
+			_, err := alder.hub.Reject(t.Context(), Rejection{Pin: pinOf(key), By: "Ann", DryRun: dry})
+			return err
+		}
+	}
+	asIs := func(*Approval) {}
+	for name, run := range map[string]func(bool) error{
+		"unknown key":      approval("ash", asIs),
+		"wrong hub":        approval("birch", func(a *Approval) { a.Hub = "larch" }),
+		"no such peer":     approval("birch", func(a *Approval) { a.Replace = true }),
+		"a peer already":   approval("oak", asIs),
+		"no patterns":      approval("fir", func(a *Approval) { a.MayReach = nil }),
+		"revoked":          approval("fir", asIs),
+		"pending":          approval("birch", asIs),
+		"reject a peer":    rejection("oak"),
+		"reject nobody":    rejection("ash"),
+		"reject a pending": rejection("elm"),
+	} {
+		head, rows := alder.settle(t).Head, len(alder.hub.Pending())
+		dry := run(true)
+		if alder.settle(t).Head != head || len(alder.hub.Pending()) != rows {
+			t.Errorf("%s: the dry run changed something", name)
+		}
+		if wet := run(false); fmt.Sprint(dry) != fmt.Sprint(wet) {
+			t.Errorf("%s: %v, and in earnest %v", name, dry, wet)
+		}
+	}
+	a := granted(t, "birch")
+	a.DryRun, a.Replace = true, true
+	if p, err := alder.hub.Approve(t.Context(), a); err != nil || p.Hub != "birch" || len(p.Endpoints) != 1 {
+		t.Errorf("the dry run shows %+v, %v", p, err)
+	}
 }
 
 // What is queued for a revoked hub is held, also over a restart, and goes on when
@@ -209,9 +288,23 @@ func TestRevokeHoldsTheQueue(t *testing.T) {
 		approve(t, birch.rig, "alder", "proj/*")
 		a := alder.join("proj/a")
 		a.chat("proj/b@birch", "before")
-		refusedWith(t, alder.hub.Revoke(t.Context(), "oak", "Ann", "root", "why"), wire.ReasonUnknownHub)
-		for range 2 {
-			refusedWith(t, alder.hub.Revoke(t.Context(), "birch", "Ann", "root", "the contract ended"), "")
+		for i, r := range []struct {
+			Revocation
+			want    wire.Reason
+			already bool
+		}{
+			{Revocation{Hub: "oak", By: "Ann", User: "root", Why: "why"}, wire.ReasonUnknownHub, false},
+			{Revocation{Hub: "oak", By: "Ann", User: "root", Why: "why", DryRun: true}, wire.ReasonUnknownHub, false},
+			{Revocation{Hub: "birch", By: "Ann", User: "root", Why: "the contract ended", DryRun: true}, "", false},
+			{Revocation{Hub: "birch", By: "Ann", User: "root", Why: "the contract ended"}, "", false},
+			{Revocation{Hub: "birch", By: "Bob", User: "root", Why: "again", DryRun: true}, "", true},
+			{Revocation{Hub: "birch", By: "Bob", User: "root", Why: "again"}, "", true},
+		} {
+			was, already, err := alder.hub.Revoke(t.Context(), r.Revocation)
+			refusedWith(t, err, r.want)
+			if already != r.already || (err == nil && (was.Why != "the contract ended" || was.RevokedBy != "Ann" || len(was.MayReach) != 1)) {
+				t.Errorf("revocation %d: %+v, already %v", i, was, already)
+			}
 		}
 		a.send(`{"sender":"proj/a","type":"chat","target":"proj/b@birch","payload":"after"}`)
 		if g := a.typed("error"); g.str("error_code") != string(wire.ReasonPeerRevoked) {

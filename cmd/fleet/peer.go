@@ -39,6 +39,9 @@ func linkWord(p node.PeerStatus) string {
 
 // linkSummary is the state of the link and, if it is down, why.
 func linkSummary(p node.PeerStatus) string {
+	if p.WaitsThere() {
+		return "not yet: " + p.Hub + " has to approve this hub as well, or has approved another key"
+	}
 	text := linkWord(p)
 	if why, _ := p.LinkWhy(); p.LinkReason != "" {
 		text += ": " + why

@@ -25,9 +25,11 @@ known here now that they match, before and after. --dry-run only shows it.
 --may-reach says which seats here that hub may address, as PROJECT/SEAT or NAME; * and ? stay within one part. Nothing
 else passes, and nothing passes without one.
 
-A key that never called is approved by its fingerprint when --hub, and --endpoint if this side is to call, are given.
---replace changes a peer: its patterns, and its key or endpoints where they are given. What waits for it stays; a link
-whose key is no longer approved ends at once.`,
+A key that never called is approved by its whole fingerprint when --hub is given, and --endpoint if this side is to call
+it. A rejected key or a revoked hub is approved again by the same code or fingerprint.
+
+--replace changes a peer: its patterns, and its endpoints where they are given. With --hub and another fingerprint it
+changes the key. What waits for it stays; a link whose key is no longer approved ends at once.`,
 		Example: `  fleet peer approve K7PM-2Q0D-9XRA-44TE --by 'Dana Ito' --may-reach 'search/*'
   fleet peer approve K7PM-2Q0D-9XRA-44TE --by 'Dana Ito' --may-reach 'search/*' --may-reach build/ci --replace
   fleet peer approve sha256:1f0e... --hub partner.example --endpoint relay.partner.example:8877 --by 'Dana Ito' --may-reach 'search/*'`,
@@ -61,9 +63,7 @@ whose key is no longer approved ends at once.`,
 	f.StringArrayVar(&in.Endpoints, "endpoint", nil, "HOST:PORT at which it is called, if not as it said; may be given again")
 	f.BoolVar(&in.Replace, "replace", false, "change a peer that is approved already")
 	f.BoolVar(&in.DryRun, "dry-run", false, "show what it would open and approve nothing")
-	for _, name := range []string{"by", "may-reach"} {
-		must(cmd.MarkFlagRequired(name))
-	}
+	must(cmd.MarkFlagRequired("by"))
 	a.jsonFlag(cmd)
 	return cmd
 }

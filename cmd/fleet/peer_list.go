@@ -40,7 +40,7 @@ func writeKnown(w io.Writer, known node.Known) error {
 		return err
 	}
 	for _, r := range known.Rejected {
-		if _, err := fmt.Fprintf(w, "rejected %s %s by %s at %s\n", cmp.Or(r.Hub, "-"), r.Pin, r.By, clock(r.AtUS)); err != nil {
+		if _, err := fmt.Fprintf(w, "rejected %s %s %s by %s at %s\n", cmp.Or(r.Hub, "-"), cmp.Or(r.Code, "-"), r.Pin, r.By, clock(r.AtUS)); err != nil {
 			return err
 		}
 	}

@@ -59,7 +59,7 @@ func waitState(p node.Pending) string {
 	case p.Accepted:
 		return "has approved us"
 	case wire.Reason(p.CallReason) == wire.ReasonPeerPending:
-		return fmt.Sprintf("called %s, waits there too", times(uint64(p.Calls)))
+		return fmt.Sprintf("called %s, refused there: waiting or turned away", times(uint64(p.Calls)))
 	case p.CallReason != "":
 		return fmt.Sprintf("called %s: %s", times(uint64(p.Calls)), p.CallReason)
 	case p.LastUS != 0:

@@ -17,7 +17,8 @@ func (a *app) peerRejectCommand() *cobra.Command {
 		Use:   "reject FINGERPRINT|CODE --by NAME",
 		Short: "Turn away a hub that waits",
 		Long: `Turn away a hub that waits for approval. Its key is refused by name from then on and does not come to wait again. An
-approval of the same key lifts it.`,
+approval by the same code or fingerprint lifts it; fleet peer list shows both. The key of an approved hub is not rejected:
+its approval is ended with fleet peer revoke.`,
 		Example: `  fleet peer reject K7PM-2Q0D-9XRA-44TE --by 'Dana Ito'`,
 		Args:    one("one fingerprint or code"),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
@@ -32,6 +33,7 @@ approval of the same key lifts it.`,
 				return a.print(row, func(w io.Writer) error {
 					t := table{w: w}
 					t.row("hub", cmp.Or(row.Hub, "-"))
+					t.row("code", cmp.Or(row.Code, "-"))
 					t.row("pin", row.Pin)
 					t.row("rejected", map[bool]string{true: "no, this was a dry run", false: "yes"}[in.DryRun])
 					return t.err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,12 +13,11 @@ import (
 
 func (a *app) peerRevokeCommand() *cobra.Command {
 	var in node.Revocation
-	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "revoke HUB --by NAME",
 		Short: "End the approval of a hub",
 		Long: `End the approval of a hub: its link ends within a second, its keys are refused by name, and nothing passes to or from it.
-What waits for it is held until it is approved again.`,
+What waits for it is held until it is approved again. What it could reach is shown: an approval has to name it anew.`,
 		Example: `  fleet peer revoke partner.example --by 'Dana Ito' --why 'contract ended' --dry-run
   fleet peer revoke partner.example --by 'Dana Ito' --why 'contract ended'`,
 		Args: one("one hub id"),
@@ -28,37 +26,40 @@ What waits for it is held until it is approved again.`,
 				return usage("--by says who decides; it may not be empty")
 			}
 			return a.connect(ctx, func(c *node.Client) error {
-				if dryRun {
-					return a.wouldRevoke(ctx, c, in.Hub)
-				}
 				row, err := c.Revoke(ctx, in)
 				if err != nil {
 					return err
 				}
-				return a.print(row, func(w io.Writer) error {
-					_, err := fmt.Fprintf(w, "revoked %s; held for it: %d\n", row.Hub, row.OutHead-row.OutAcked)
-					return err
-				})
+				return a.print(row, func(w io.Writer) error { return writeRevocation(w, row, in.DryRun) })
 			})
 		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&in.By, "by", "", "who decides")
 	f.StringVar(&in.Why, "why", "", "the reason, kept for good")
-	f.BoolVar(&dryRun, "dry-run", false, "show the peer and revoke nothing")
+	f.BoolVar(&in.DryRun, "dry-run", false, "show the peer and revoke nothing")
 	must(cmd.MarkFlagRequired("by"))
 	a.jsonFlag(cmd)
 	return cmd
 }
 
-func (a *app) wouldRevoke(ctx context.Context, c *node.Client, hub string) error {
-	known, err := c.Peers(ctx)
-	if err != nil {
-		return err
+func writeRevocation(w io.Writer, row node.RevokedPeer, dryRun bool) error {
+	t := table{w: w}
+	t.row("hub", row.Hub)
+	t.row("code", row.Code)
+	switch by := fmt.Sprintf("by %s (user %s) at %s", row.RevokedBy, row.RevokedUser, clock(row.RevokedUS)); {
+	case row.Already:
+		t.row("revoked", "before, "+by+"; that stays as it is")
+	case dryRun:
+		t.row("revoked", "no, this was a dry run")
+		t.row("link", linkSummary(row.PeerStatus))
+	default:
+		t.row("revoked", by)
 	}
-	at := slices.IndexFunc(known.Peers, func(p node.PeerStatus) bool { return p.Hub == hub })
-	if at < 0 {
-		return node.NoPeer(hub)
+	if row.Why != "" {
+		t.row("why", row.Why)
 	}
-	return a.print(known.Peers[at], func(w io.Writer) error { return writePeer(w, known.Peers[at]) })
+	t.row("could reach", strings.Join(row.MayReach, ", "))
+	t.row("held", fmt.Sprintf("%d, until it is approved again", row.OutHead-row.OutAcked))
+	return t.err
 }

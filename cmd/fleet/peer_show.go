@@ -122,6 +122,7 @@ func writeRevoked(w io.Writer, p node.RevokedPeer) error {
 	for _, pin := range p.Pins {
 		t.row("pin", pin)
 	}
+	t.row("could reach", strings.Join(p.MayReach, ", "))
 	t.row("approved", fmt.Sprintf("by %s (user %s) at %s", p.By, p.User, clock(p.AddedUS)))
 	t.row("revoked", fmt.Sprintf("by %s (user %s) at %s", p.RevokedBy, p.RevokedUser, clock(p.RevokedUS)))
 	if p.Why != "" {

@@ -68,7 +68,9 @@ func samples() []Record {
 			ExpiresUS: 1796063246832343, User: "root",
 		},
 		PeerCalled{Hub: "far.example", Pin: [32]byte{8}, Endpoints: []string{"far.example:8877", "[::1]:1"}, Host: "192.0.2.7", InviteID: "0a1b2c3d"},
-		PeerRejected{Hub: "far.example", Pin: [32]byte{8}, By: "Ann", User: "root"},
+		PeerRejected{
+			Hub: "far.example", Pin: [32]byte{8}, By: "Ann", User: "root", Endpoints: []string{"far.example:8877"}, Invite: []byte("sixteen bytes of"),
+		},
 		PeerRevoked{Hub: "far.example", By: "Ann", User: "root", Why: "the contract ended"},
 		LinkOpened{Peer: "far.example", Head: 300, Address: "192.0.2.7:8877", Dialled: true},
 		LinkClosed{Peer: "far.example", Sent: 299, Reason: "link_lost"},

@@ -51,7 +51,7 @@ func ExportEvent(ev Event) Exported {
 // secretive says that records of the kind hold what only this node may know.
 func (k Kind) secretive() bool {
 	switch k {
-	case KindTokenCreated, KindPeerApproved, KindInviteCreated, KindPeerJoined:
+	case KindTokenCreated, KindPeerApproved, KindInviteCreated, KindPeerJoined, KindPeerRejected:
 		return true
 	}
 	return false

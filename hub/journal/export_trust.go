@@ -37,10 +37,11 @@ type exportedCall struct {
 }
 
 type exportedRejection struct {
-	Hub  string `json:"hub"`
-	Pin  string `json:"pin"`
-	By   string `json:"by"`
-	User string `json:"user"`
+	Hub       string   `json:"hub"`
+	Pin       string   `json:"pin"`
+	Endpoints []string `json:"endpoints"`
+	By        string   `json:"by"`
+	User      string   `json:"user"`
 }
 
 // exportTrust shows a record about who is trusted.
@@ -59,7 +60,7 @@ func exportTrust(rec any) any {
 	case PeerCalled:
 		return exportedCall{r.Hub, hex.EncodeToString(r.Pin[:]), r.Endpoints, r.Host, r.InviteID}
 	case PeerRejected:
-		return exportedRejection{r.Hub, hex.EncodeToString(r.Pin[:]), r.By, r.User}
+		return exportedRejection{r.Hub, hex.EncodeToString(r.Pin[:]), r.Endpoints, r.By, r.User}
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ var kinds = [...]kindInfo{
 	KindInviteCreated:        {"invite_created", 1, parser((*InviteCreated).field)},
 	KindPeerJoined:           {"peer_joined", 1, parser((*PeerJoined).field)},
 	KindPeerCalled:           {"peer_called", 1, parser((*PeerCalled).field)},
-	KindPeerRejected:         {"peer_rejected", 1, parser((*PeerRejected).field)},
+	KindPeerRejected:         {"peer_rejected", 2, parser((*PeerRejected).field)}, // 1: no endpoints, no invite
 	KindPeerRevoked:          {"peer_revoked", 1, parser((*PeerRevoked).field)},
 	KindProfileAgreed:        {"profile_agreed", 1, parser((*ProfileAgreed).field)},
 	KindLinkBackoff:          {"link_backoff", 1, parser((*LinkBackoff).field)},

@@ -2,11 +2,14 @@ package journal
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// PeerRejected ends what is pending for a key and refuses the key until it is approved.
+// PeerRejected ends what is pending for a key and refuses the key until it is approved. It keeps what an approval needs.
 type PeerRejected struct {
 	Hub      string // as the key's owner called itself, may be empty
 	Pin      [32]byte
 	By, User string
+
+	Endpoints []string // HOST:PORT, as pending
+	Invite    []byte   // the secret, if its invitation was taken here; never exported
 }
 
 // Kind is KindPeerRejected.
@@ -17,7 +20,9 @@ func (r PeerRejected) Append(dst []byte) []byte {
 	dst = appendText(dst, 1, r.Hub)
 	dst = appendFixed(dst, 2, r.Pin[:])
 	dst = appendText(dst, 3, r.By)
-	return appendText(dst, 4, r.User)
+	dst = appendText(dst, 4, r.User)
+	dst = appendTexts(dst, 5, r.Endpoints)
+	return appendSecret(dst, 6, r.Invite)
 }
 
 // ParsePeerRejected reads what Append wrote; unknown fields are an error.
@@ -35,6 +40,10 @@ func (r *PeerRejected) field(d *decoder, num protowire.Number) {
 		r.By = d.text()
 	case 4:
 		r.User = d.text()
+	case 5:
+		d.texts(&r.Endpoints)
+	case 6:
+		r.Invite = d.secret()
 	default:
 		d.unknown()
 	}

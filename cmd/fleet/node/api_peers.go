@@ -60,6 +60,8 @@ type RevokedPeer struct {
 	RevokedUser string `json:"revoked_user"`
 	Why         string `json:"why"`
 	RevokedUS   int64  `json:"revoked_us"`
+	// Already says, in the answer to a revocation, that the hub was revoked before, and the above is of that.
+	Already bool `json:"already,omitzero"`
 }
 
 // Known are the hubs this node has decided about.
@@ -71,11 +73,13 @@ type Known struct {
 
 // Rejected is a key that was turned away and is refused by name.
 type Rejected struct {
-	Hub  string `json:"hub"` // what it said it is, which proves nothing
-	Pin  string `json:"pin"`
-	By   string `json:"by"`
-	User string `json:"user"`
-	AtUS int64  `json:"at_us"`
+	Hub       string   `json:"hub"`  // what it said it is, which proves nothing
+	Code      string   `json:"code"` // "" without a hub id; an approval by it lifts the rejection
+	Pin       string   `json:"pin"`
+	Endpoints []string `json:"endpoints"`
+	By        string   `json:"by"`
+	User      string   `json:"user"`
+	AtUS      int64    `json:"at_us"`
 }
 
 // InviteRequest asks for an invitation. Endpoints empty are those the node announces, ExpiresS 0 is a day.
@@ -184,7 +188,8 @@ type ReconcileRequest struct {
 
 // Revocation ends an approval.
 type Revocation struct {
-	Hub string `json:"hub"`
-	By  string `json:"by"`
-	Why string `json:"why,omitzero"`
+	Hub    string `json:"hub"`
+	By     string `json:"by"`
+	Why    string `json:"why,omitzero"`
+	DryRun bool   `json:"dry_run,omitzero"`
 }

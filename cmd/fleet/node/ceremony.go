@@ -107,39 +107,50 @@ func (n *Node) keyOf(text string) (federation.Pin, error) {
 			return p.Pins[0], nil
 		}
 	}
+	for _, r := range trust.Rejected() {
+		if n.code(r.Hub, r.Pin) == code {
+			return r.Pin, nil
+		}
+	}
 	return federation.Pin{}, &Refusal{
-		Reason: wire.ReasonNoSuchPending, Text: "no hub that waits here has the code " + code + ": it has not called yet, the code was misread, or what it is shown is not this hub's key",
+		Reason: wire.ReasonNoSuchPending, Text: "no hub that waits here has the code " + code + ": it has not called yet, the code was misread, or what it is shown is not this hub's key. " +
+			"One that never called is approved by its whole fingerprint with --hub HUB, and --endpoint HOST:PORT if this side is to call it",
 		Next: Command("peer", "pending"),
 	}
 }
 
-// approve makes a hub a peer and says what that opens.
+// approve makes a hub a peer and says what that opens. A dry run goes the same way as far as the hub's decision.
 func (n *Node) approve(ctx context.Context, in Approval) (Approved, error) {
 	a, err := n.approval(ctx, in)
 	if err != nil {
 		return Approved{}, err
 	}
-	before := n.approvedAs(a.Peer)
-	out := Approved{}
+	a.DryRun = true
+	p, err := n.hub.Approve(ctx, a)
+	if err != nil {
+		return Approved{}, n.notApproved(err, in, a.Pins[0])
+	}
+	if err := n.notSelf(p.Pins[0], p.Endpoints); err != nil {
+		return Approved{}, err
+	}
+	out, before := Approved{}, n.approvedAs(p.Hub)
 	if out.Before, err = n.opening(ctx, before.MayReach); err != nil {
 		return Approved{}, err
 	}
-	if out.After, err = n.opening(ctx, a.MayReach); err != nil {
+	if out.After, err = n.opening(ctx, p.MayReach); err != nil {
 		return Approved{}, err
 	}
-	if in.DryRun {
-		out.Peer = n.peer(a.Peer)
-		return out, nil
-	}
-	p, err := n.hub.Approve(ctx, a)
-	if err != nil {
-		return Approved{}, n.taken(err, in, a)
+	if !in.DryRun {
+		a.DryRun = false
+		if p, err = n.hub.Approve(ctx, a); err != nil {
+			return Approved{}, n.notApproved(err, in, a.Pins[0])
+		}
 	}
 	out.Peer = n.peer(p)
 	return out, nil
 }
 
-// approval understands a request to approve, and fills in what a pending row or an earlier approval says.
+// approval understands a request to approve. What it leaves out the hub fills in.
 func (n *Node) approval(ctx context.Context, in Approval) (hub.Approval, error) {
 	pin, err := n.keyOf(in.Key)
 	if err != nil {
@@ -165,40 +176,12 @@ func (n *Node) approval(ctx context.Context, in Approval) (hub.Approval, error) 
 		}
 		p.MayReach = append(p.MayReach, pattern)
 	}
-	n.complete(&p)
-	return hub.Approval{Peer: p, Replace: in.Replace}, n.notSelf(pin, p.Endpoints)
+	return hub.Approval{Peer: p, Replace: in.Replace}, nil
 }
 
-// complete fills in hub id and endpoints where they were not given, so that they can be shown. The hub fills in the same.
-func (n *Node) complete(p *federation.Peer) {
-	for _, row := range n.hub.Pending() {
-		if row.Pin != p.Pins[0] {
-			continue
-		}
-		if p.Hub == "" {
-			p.Hub = row.Hub
-		}
-		if len(p.Endpoints) == 0 && row.Hub == p.Hub {
-			p.Endpoints = row.Endpoints
-		}
-	}
-	before := n.approvedAs(*p)
-	if p.Hub == "" {
-		p.Hub = before.Hub
-	}
-	if len(p.Endpoints) == 0 {
-		p.Endpoints = before.Endpoints
-	}
-}
-
-// approvedAs is the peer that has this hub id or key already, the zero Peer if there is none.
-func (n *Node) approvedAs(p federation.Peer) federation.Peer {
-	trust := n.hub.Trust()
-	if p.Hub == "" {
-		owner, _ := trust.HubOf(p.Pins[0])
-		p.Hub = wire.HubID(owner)
-	}
-	before, _ := trust.Peer(p.Hub)
+// approvedAs is the peer that has this hub id already, the zero Peer if there is none.
+func (n *Node) approvedAs(hubID wire.HubID) federation.Peer {
+	before, _ := n.hub.Trust().Peer(hubID)
 	return before
 }
 
@@ -229,66 +212,39 @@ func (n *Node) opening(ctx context.Context, patterns []wire.Pattern) (Opening, e
 	return out, nil
 }
 
-// taken gives hub_id_taken and pin_taken the next step that fits: a peer of that very id is changed by the same command
-// with --replace; an id that only looks like a peer's is not, as it is another id.
-func (n *Node) taken(err error, in Approval, a hub.Approval) error {
-	r := Explain(err)
-	if r.Reason != wire.ReasonHubIDTaken && r.Reason != wire.ReasonPinTaken {
-		return err
-	}
-	changed := *r
-	if _, ok := n.hub.Trust().Peer(a.Hub); ok {
-		changed.Next = Command(in.replacing()...)
-	} else if r.Reason == wire.ReasonHubIDTaken {
-		changed.Next = Advice("ask that hub for an id that looks different, or reject its key")
-	}
-	return &changed
-}
-
-// replacing is the command line that changes this peer.
-func (a Approval) replacing() []string {
-	words := []string{"peer", "approve", "--replace", a.Key}
-	if a.Hub != "" {
-		words = append(words, "--hub", a.Hub)
-	}
-	for _, e := range a.Endpoints {
-		words = append(words, "--endpoint", e)
-	}
-	for _, pattern := range a.MayReach {
-		words = append(words, "--may-reach", pattern)
-	}
-	return append(words, "--by", a.By)
-}
-
 // reject turns a pending key away.
-func (n *Node) reject(ctx context.Context, in Rejection) (Pending, error) {
+func (n *Node) reject(ctx context.Context, in Rejection) (Rejected, error) {
 	pin, err := n.keyOf(in.Key)
 	if err != nil {
-		return Pending{}, err
+		return Rejected{}, err
 	}
-	row := Pending{Pin: certs.Pin(pin).String(), Endpoints: []string{}}
-	for _, p := range n.hub.Pending() {
-		if p.Pin == pin {
-			row = n.pendingRow(p)
-		}
+	if strings.TrimSpace(in.By) == "" {
+		return Rejected{}, nobody("peer", "reject")
 	}
-	if in.DryRun {
-		return row, nil
+	r, err := n.hub.Reject(ctx, hub.Rejection{Pin: pin, By: in.By, User: userOf(ctx), DryRun: in.DryRun})
+	if err != nil {
+		return Rejected{}, err
 	}
-	return row, n.hub.Reject(ctx, pin, in.By, userOf(ctx))
+	return n.rejected(r), nil
 }
 
 // revoke ends an approval.
 func (n *Node) revoke(ctx context.Context, in Revocation) (RevokedPeer, error) {
-	if err := n.hub.Revoke(ctx, wire.HubID(in.Hub), in.By, userOf(ctx), in.Why); err != nil {
+	if strings.TrimSpace(in.By) == "" {
+		return RevokedPeer{}, nobody("peer", "revoke")
+	}
+	r, already, err := n.hub.Revoke(ctx, hub.Revocation{Hub: wire.HubID(in.Hub), By: in.By, User: userOf(ctx), Why: in.Why, DryRun: in.DryRun})
+	if err != nil {
 		return RevokedPeer{}, err
 	}
-	for _, r := range n.revoked() {
-		if r.Hub == in.Hub {
-			return r, nil
-		}
-	}
-	return RevokedPeer{}, NoPeer(in.Hub) // approved again meanwhile
+	row := n.revokedPeer(&r)
+	row.Already = already
+	return row, nil
+}
+
+// nobody refuses a decision that says not whose it is.
+func nobody(command ...string) error {
+	return &Refusal{Reason: wire.ReasonWrongUsage, Text: "--by NAME says who decides; it may not be empty", Next: Command(append(command, "--help")...)}
 }
 
 // reconcile lets the lanes with a fenced peer begin anew.

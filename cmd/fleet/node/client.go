@@ -118,8 +118,8 @@ func (c *Client) Approve(ctx context.Context, a Approval) (Approved, error) {
 }
 
 // Reject turns a pending key away; the answer is what was turned away.
-func (c *Client) Reject(ctx context.Context, r Rejection) (Pending, error) {
-	return ask[Pending](ctx, c, http.MethodPost, pathReject, r)
+func (c *Client) Reject(ctx context.Context, r Rejection) (Rejected, error) {
+	return ask[Rejected](ctx, c, http.MethodPost, pathReject, r)
 }
 
 // Revoke ends the approval of a hub.

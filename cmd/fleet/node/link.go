@@ -27,6 +27,9 @@ func (p PeerStatus) LinkMeaning() string {
 	if p.LinkNextUS != 0 {
 		next = "; dialled again at " + time.UnixMicro(p.LinkNextUS).UTC().Format("2006-01-02 15:04:05Z")
 	}
+	if p.WaitsThere() {
+		return "this side is done; the link comes up by itself once the other side has approved this hub" + next
+	}
 	switch relay.State(p.Link) {
 	case relay.Waiting:
 		if p.LinkReason == "" {
@@ -58,6 +61,9 @@ func (p PeerStatus) LinkWhy() (why string, next Next) {
 		return "", Advice("wait some seconds: the link is only being made; look again if it does not come up")
 	case reason == wire.ReasonHubShutdown: // the list of reasons speaks to agents
 		return p.Hub + " was stopped by its operator", Advice("nothing to do here: it is called again by itself, and the link is up once it runs again")
+	case reason == wire.ReasonPinMismatch:
+		in := Approval{Key: "FINGERPRINT", Hub: p.Hub, MayReach: p.MayReach, By: "NAME", Replace: true}
+		return p.Hub + " shows another key than the one approved here; it is the right one only if its administrator reads you the same fingerprint", Command(in.again()...)
 	case reason == wire.ReasonLinkLost && p.LinkAttempts > 0:
 		return "no connection to " + strings.Join(p.Endpoints, ", "), Advice("check the endpoint, its UDP port and the network between, if this lasts; it is dialled again by itself")
 	}

@@ -22,9 +22,7 @@ func (n *Node) peer(p federation.Peer) PeerStatus {
 	for _, pin := range p.Pins {
 		row.Pins = append(row.Pins, certs.Pin(pin).String())
 	}
-	for _, pattern := range p.MayReach {
-		row.MayReach = append(row.MayReach, pattern.String())
-	}
+	row.MayReach = patternsText(p.MayReach)
 	row.Profile = agreedProfile(n.hub.Profile(p.Hub))
 	if s := n.serving.Load(); s != nil {
 		for _, l := range s.relay.Links() {
@@ -103,7 +101,7 @@ func (n *Node) known(context.Context, Empty) (Known, error) {
 		out.Peers = append(out.Peers, n.peer(p))
 	}
 	for _, r := range trust.Rejected() {
-		out.Rejected = append(out.Rejected, Rejected{Hub: string(r.Hub), Pin: certs.Pin(r.Pin).String(), By: r.By, User: r.User, AtUS: r.AtUS})
+		out.Rejected = append(out.Rejected, n.rejected(r))
 	}
 	return out, nil
 }
@@ -111,7 +109,25 @@ func (n *Node) known(context.Context, Empty) (Known, error) {
 func (n *Node) revoked() []RevokedPeer {
 	out := []RevokedPeer{}
 	for _, r := range n.hub.Trust().Revoked() {
-		out = append(out, RevokedPeer{PeerStatus: n.peer(r.Peer), RevokedBy: r.RevokedBy, RevokedUser: r.RevokedUser, Why: r.Why, RevokedUS: r.RevokedUS})
+		out = append(out, n.revokedPeer(&r))
 	}
 	return out
+}
+
+func (n *Node) revokedPeer(r *federation.RevokedPeer) RevokedPeer {
+	return RevokedPeer{PeerStatus: n.peer(r.Peer), RevokedBy: r.RevokedBy, RevokedUser: r.RevokedUser, Why: r.Why, RevokedUS: r.RevokedUS}
+}
+
+func (n *Node) rejected(r federation.RejectedPin) Rejected {
+	return Rejected{
+		Hub: string(r.Hub), Code: n.code(r.Hub, r.Pin), Pin: certs.Pin(r.Pin).String(), Endpoints: append([]string{}, r.Endpoints...),
+		By: r.By, User: r.User, AtUS: r.AtUS,
+	}
+}
+
+func patternsText(patterns []wire.Pattern) (text []string) {
+	for _, p := range patterns {
+		text = append(text, p.String())
+	}
+	return text
 }
