@@ -125,7 +125,8 @@ func (n *Node) run(ctx context.Context, s *serving, ready func(Status)) error {
 		})
 	}
 	begin("agents", func() error { return agents.Serve(s.agents) })
-	begin("admin", func() error { return admin.Serve(s.admin) })
+	unattended := make(chan struct{})
+	begin("admin", func() error { defer close(unattended); return n.attend(ctx, s.admin, admin.Serve) })
 	unlinked := make(chan struct{})
 	begin("links", func() error { defer close(unlinked); return s.relay.Run(ctx) })
 	begin("patrol", func() error { s.patrol.Run(ctx); return nil })
@@ -144,7 +145,7 @@ func (n *Node) run(ctx context.Context, s *serving, ready func(Status)) error {
 		}
 	}
 	stop(nil)
-	err := n.stop(s, agents, admin, unlinked)
+	err := n.stop(s, agents, admin, unlinked, unattended)
 	_ = started.Wait() // begin's functions report through stop
 	if failed == nil {
 		select {
@@ -159,9 +160,25 @@ func (n *Node) run(ctx context.Context, s *serving, ready func(Status)) error {
 	return err
 }
 
+// attend answers the admin socket for as long as the node serves.
+func (n *Node) attend(ctx context.Context, l net.Listener, serve func(net.Listener) error) error {
+	folder, err := os.Stat(n.dir)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	d := door{
+		dir: n.dir, folder: folder,
+		removed: func() {
+			n.log.Warn("the admin socket was removed, and is made again", "socket", filepath.Join(n.dir, AdminSocket))
+		},
+		failed: func(err error) { n.log.Error("the admin socket cannot be made again for now", "error", err) },
+	}
+	return d.keep(ctx, l, serve)
+}
+
 // stop ends the listeners first, so that nothing new comes, then the links, which note in the core how far they came and
 // need their socket to say goodbye, then the core, which does so to its agents, then the journal.
-func (n *Node) stop(s *serving, agents, admin *http.Server, unlinked <-chan struct{}) error {
+func (n *Node) stop(s *serving, agents, admin *http.Server, unlinked, unattended <-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
 	err := s.agents.Close()
@@ -175,6 +192,7 @@ func (n *Node) stop(s *serving, agents, admin *http.Server, unlinked <-chan stru
 	if cerr := s.links.Close(); !errors.Is(cerr, net.ErrClosed) {
 		err = errors.Join(err, cerr)
 	}
+	<-unattended // nobody makes the socket again after this
 	if rerr := os.Remove(filepath.Join(n.dir, AdminSocket)); !errors.Is(rerr, os.ErrNotExist) {
 		err = errors.Join(err, rerr)
 	}
