@@ -297,6 +297,7 @@ func (g *generator) answered(s *sender, place int, frame []byte) {
 	case bytes.Contains(frame, []byte(`"delivered":true`)), bytes.Contains(frame, []byte(`"expired":true`)):
 		if g.toldAll.Add(1); g.begun.Load() {
 			g.told.Add(1)
+			g.reach()
 		}
 		select {
 		case g.more <- struct{}{}:
@@ -352,11 +353,25 @@ func (g *generator) part(s *sender, place int, part uint32) {
 	g.all.Add(1)
 	if g.begun.Load() {
 		g.stats.add(time.Duration(time.Now().UnixNano() - sl.sentNS.Load()))
-		if done := g.done.Add(1); g.limit > 0 && done >= g.limit {
-			g.once.Do(func() { close(g.reached) })
-		}
+		g.done.Add(1)
+		g.reach()
 	}
 	s.free <- place
+}
+
+// count is how many messages count so far: with receipts those that were told as well.
+func (g *generator) count() int64 {
+	if g.asks {
+		return min(g.done.Load(), g.told.Load())
+	}
+	return g.done.Load()
+}
+
+// reach ends the measurement once as many messages count as it has; receipts may be told long after their messages.
+func (g *generator) reach() {
+	if g.limit > 0 && g.count() >= g.limit {
+		g.once.Do(func() { close(g.reached) })
+	}
 }
 
 // measure lets the load run for its length.
@@ -376,10 +391,7 @@ func (g *generator) measure(ctx context.Context, l Length, begin, end func()) (M
 	g.begun.Store(false)
 	took := time.Since(start).Seconds()
 	call(end)
-	n := g.done.Load()
-	if g.asks {
-		n = min(n, g.told.Load())
-	}
+	n := g.count()
 	return Measured{
 		Messages: int(n), Seconds: took, PerS: float64(n) / took,
 		P50MS: ms(g.stats.quantile(0.5)), P99MS: ms(g.stats.quantile(0.99)),

@@ -234,3 +234,34 @@ func TestUsage(t *testing.T) {
 		t.Errorf("SyncRate: %v, %v", rate, err)
 	}
 }
+
+// TestLengthCountsReceipts: a measurement of so many messages with receipts ends when the last of these was told, however
+// late receipts come.
+func TestLengthCountsReceipts(t *testing.T) {
+	for _, asks := range []bool{false, true} {
+		g := &generator{asks: asks, limit: 2, reached: make(chan struct{}), more: make(chan struct{}, 1)}
+		g.begun.Store(true)
+		s := &sender{free: make(chan int, 2), slots: make([]slot, 2)}
+		over := func() bool {
+			select {
+			case <-g.reached:
+				return true
+			default:
+				return false
+			}
+		}
+		for place := range s.slots {
+			g.part(s, place, partCopy)
+			g.part(s, place, partRead)
+		}
+		if over() == asks {
+			t.Errorf("with receipts %v: over %v after both messages", asks, !asks)
+		}
+		for range s.slots {
+			g.answered(s, 0, []byte(`{"type":"delivery_receipt","delivered":true}`))
+		}
+		if !over() || g.count() != 2 {
+			t.Errorf("with receipts %v: over %v with %d counted", asks, over(), g.count())
+		}
+	}
+}
