@@ -86,7 +86,7 @@ func (st *state) apply(ev *journal.Event, rec journal.Record, w tables) (t touch
 		t.lane = st.verdictsHeard(ev, &r, w)
 	case journal.SnapshotTaken:
 		st.snapshot = r.UpTo
-	case journal.InviteCreated, journal.PeerJoined, journal.PeerCalled, journal.PeerApproved, journal.PeerRejected, journal.PeerRevoked:
+	case journal.InviteCreated, journal.InviteWithdrawn, journal.PeerJoined, journal.PeerCalled, journal.PeerApproved, journal.PeerRejected, journal.PeerRevoked:
 		return st.applyTrust(ev, rec)
 	case journal.RecordQuarantined, journal.BodyPurged:
 	default:

@@ -22,6 +22,10 @@ const (
 	// DefaultInviteTTL and MaxInviteTTL are for how long an invite is open.
 	DefaultInviteTTL = 24 * time.Hour
 	MaxInviteTTL     = 7 * 24 * time.Hour
+	// expiredLife and maxExpired bound the joined rows that are shown after their
+	// invitation has ended, so that whoever took it learns why nothing came of it.
+	expiredLife = 24 * time.Hour
+	maxExpired  = 64
 	// calledLife is how long one who called with an invite waits for a decision.
 	calledLife = 7 * 24 * time.Hour
 )
@@ -42,11 +46,26 @@ type invite struct {
 	by, user             string
 	createdUS, expiresUS int64
 	usedBy               federation.Pin // zero until somebody called with it
+	usedByHub            wire.HubID     // as that one called itself
+	withdrawn            bool
 }
 
 func (i *invite) used() bool { return i.usedBy != federation.Pin{} }
 
-func (i *invite) open(nowUS int64) bool { return !i.used() && nowUS < i.expiresUS }
+func (i *invite) open(nowUS int64) bool { return i.why(nowUS) == "" }
+
+// why says why an invite is not open, "" if it is.
+func (i *invite) why(nowUS int64) wire.Reason {
+	switch {
+	case i.used():
+		return wire.ReasonInviteUsed
+	case i.withdrawn:
+		return wire.ReasonInviteWithdrawn
+	case nowUS >= i.expiresUS:
+		return wire.ReasonInviteExpired
+	}
+	return ""
+}
 
 func (c *ceremony) openInvites(nowUS int64) (n int) {
 	for i := range c.invites {
@@ -74,11 +93,8 @@ func (c *ceremony) openInvite(hash [32]byte, nowUS int64) (i *invite, why wire.R
 		return nil, wire.ReasonInvalidInvite
 	}
 	i = &c.invites[at]
-	switch {
-	case i.used():
-		return nil, wire.ReasonInviteUsed
-	case !i.open(nowUS):
-		return nil, wire.ReasonInviteExpired
+	if why = i.why(nowUS); why != "" {
+		return nil, why
 	}
 	return i, ""
 }
@@ -98,6 +114,14 @@ func (c *ceremony) full(nowUS int64) bool { return len(waiting(c.pending, nowUS)
 // waiting are the rows that have not expired.
 func waiting(rows []federation.Pending, nowUS int64) []federation.Pending {
 	return keep(rows, func(p federation.Pending) bool { return nowUS < p.ExpiresUS })
+}
+
+// expired are the joined rows whose invitation ended less than expiredLife ago
+// without a decision.
+func expired(rows []federation.Pending, nowUS int64) []federation.Pending {
+	return keep(rows, func(p federation.Pending) bool {
+		return p.Joined && nowUS >= p.ExpiresUS && nowUS-p.ExpiresUS < expiredLife.Microseconds()
+	})
 }
 
 // inviteCreated opens an invite and forgets the oldest closed ones.
@@ -126,7 +150,7 @@ func (c *ceremony) joined(nowUS int64, r *journal.PeerJoined) {
 // its own invitation said.
 func (c *ceremony) called(nowUS int64, r *journal.PeerCalled) {
 	if i := c.invite(r.InviteID); i != nil {
-		i.usedBy = r.Pin
+		i.usedBy, i.usedByHub = r.Pin, wire.HubID(r.Hub)
 	}
 	row, _ := c.row(r.Pin, nowUS)
 	if !row.Joined {
@@ -137,10 +161,12 @@ func (c *ceremony) called(nowUS int64, r *journal.PeerCalled) {
 	c.put(nowUS, row)
 }
 
-// put enters a row, in the place of its key's earlier one, and forgets expired
-// ones.
+// put enters a row, in the place of its key's earlier one, and forgets those that
+// have expired, of joined ones all but the latest maxExpired of a day.
 func (c *ceremony) put(nowUS int64, row federation.Pending) {
-	rows := waiting(c.pending, nowUS)
+	ended := expired(c.pending, nowUS)
+	ended = ended[max(0, len(ended)-maxExpired):]
+	rows := keep(c.pending, func(p federation.Pending) bool { return nowUS < p.ExpiresUS || hasPin(ended, p.Pin) })
 	at := slices.IndexFunc(rows, func(p federation.Pending) bool { return p.Pin == row.Pin })
 	if at < 0 {
 		rows = append(rows, row)
@@ -166,6 +192,10 @@ func (st *state) applyTrust(ev *journal.Event, rec journal.Record) (t touched) {
 	switch r := rec.(type) {
 	case journal.InviteCreated:
 		st.ceremony.inviteCreated(ev.TimeUS, &r)
+	case journal.InviteWithdrawn:
+		if i := st.ceremony.invite(r.ID); i != nil {
+			i.withdrawn = true
+		}
 	case journal.PeerJoined:
 		st.ceremony.joined(ev.TimeUS, &r)
 		t.pending = true
@@ -197,8 +227,12 @@ func (st *state) checkTrust(ev *journal.Event, rec journal.Record) error {
 		if st.ceremony.invite(r.ID) != nil {
 			return fmt.Errorf("event %d creates the invite %s again", ev.Seq, r.ID)
 		}
+	case journal.InviteWithdrawn:
+		if i := st.ceremony.invite(r.ID); i == nil || i.used() || i.withdrawn {
+			return fmt.Errorf("event %d withdraws the invite %s, which is not open", ev.Seq, r.ID)
+		}
 	case journal.PeerCalled:
-		if i := st.ceremony.invite(r.InviteID); i == nil || i.used() {
+		if i := st.ceremony.invite(r.InviteID); i == nil || i.used() || i.withdrawn {
 			return fmt.Errorf("event %d uses the invite %s, which is not open", ev.Seq, r.InviteID)
 		}
 	case journal.PeerApproved:

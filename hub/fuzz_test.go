@@ -123,7 +123,7 @@ func fullState(t testing.TB, n int) *state {
 // fillCeremony adds one of everything that is about hubs that are not approved.
 func (st *state) fillCeremony(i byte) {
 	st.ceremony.invites = append(st.ceremony.invites, invite{
-		id: fmt.Sprint(i), hash: [32]byte{i}, by: "Ann", user: "root", createdUS: 1, expiresUS: 2, usedBy: federation.Pin{i},
+		id: fmt.Sprint(i), hash: [32]byte{i}, by: "Ann", user: "root", createdUS: 1, expiresUS: 2, usedBy: federation.Pin{i}, usedByHub: "oak", withdrawn: i > 1,
 	})
 	st.ceremony.pending = append(st.ceremony.pending, federation.Pending{
 		Hub: "oak", Pin: federation.Pin{i, 1}, Endpoints: []string{"oak:1", "oak:2"}, Host: "192.0.2.1", Joined: true, Invited: true,

@@ -38,8 +38,16 @@ func (h *Hub) Knock(k federation.Knock) {
 // noteStranger keeps a caller without an invite, or counts that there is no room.
 func (h *Hub) noteStranger(nowUS int64, k federation.Knock) {
 	if why := h.callers.stranger(nowUS, k); why != "" {
-		h.refusals.note(why, "unknown caller not kept", k.Host)
+		h.refusals.note(why, "unknown caller not kept", caller(k))
 	}
+}
+
+// caller is who called, for the log: the host, and what it says it is.
+func caller(k federation.Knock) string {
+	if k.Hub == "" {
+		return k.Host
+	}
+	return k.Host + " as " + string(k.Hub)
 }
 
 func known(t *federation.Trust, pin federation.Pin) bool {
@@ -71,13 +79,13 @@ func (c *knockCommand) decide(v *view, d *draft) {
 		d.add(now, journal.PeerCalled{Hub: string(k.Hub), Pin: k.Pin, Endpoints: slices.Clone(k.Endpoints), Host: k.Host, InviteID: inv.id})
 		d.then(func() { callers.forget(k.Pin) }) // a stranger until now
 	case waits:
-		d.refused(v, why, "call of a pending hub", k.Host)
+		d.refused(v, why, "call of a pending hub", caller(k))
 		d.then(func() { callers.calledAgain(now, k) })
 	default:
-		d.refused(v, why, "invite not taken", k.Host)
+		d.refused(v, why, "invite not taken", caller(k))
 		d.then(func() {
 			if why := callers.stranger(now, k); why != "" {
-				refusals.note(why, "unknown caller not kept", k.Host)
+				refusals.note(why, "unknown caller not kept", caller(k))
 			}
 		})
 	}

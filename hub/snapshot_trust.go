@@ -75,6 +75,10 @@ func (i *invite) encode(m *fields) {
 	m.num(5, uint64(i.createdUS))
 	m.num(6, uint64(i.expiresUS))
 	m.bytes(7, i.usedBy[:])
+	m.some(8, []byte(i.usedByHub))
+	if i.withdrawn {
+		m.flag(9, true)
+	}
 }
 
 func encodePending(m *fields, p *federation.Pending) {
@@ -196,6 +200,10 @@ func (c *ceremony) decodeInvite(b []byte) error {
 			i.expiresUS = int64(v.num)
 		case 7:
 			copy(i.usedBy[:], v.raw)
+		case 8:
+			i.usedByHub = wire.HubID(v.text())
+		case 9:
+			i.withdrawn = v.num == 1
 		}
 		return nil
 	})

@@ -6,67 +6,12 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"slices"
-	"time"
 
 	"fleetrelay/federation"
 	"fleetrelay/hub/journal"
 	"fleetrelay/hub/wire"
 )
-
-// InviteRequest asks for an invitation.
-type InviteRequest struct {
-	By, User string // the person's name, the account at the admin socket
-	// Endpoints are where this hub's links are reached, at least one, and Pin its
-	// own key.
-	Endpoints []string
-	Pin       federation.Pin
-	TTL       time.Duration // DefaultInviteTTL if zero, at most MaxInviteTTL
-}
-
-// Invite makes an invitation that one other hub may use once. Its token is a
-// secret: it is returned here and nowhere else, only a hash of it is kept. It
-// approves nobody. The error is an [*Error] or a [*federation.Refusal]:
-// too_many_invites, invalid_address, wrong_usage.
-func (h *Hub) Invite(ctx context.Context, r InviteRequest) (inv federation.Invitation, id string, err error) {
-	r.TTL = orDefault(r.TTL, DefaultInviteTTL)
-	if err := r.check(); err != nil {
-		return inv, "", err
-	}
-	var raw [4 + federation.InviteBytes]byte
-	if _, err := io.ReadFull(h.opts.Rand, raw[:]); err != nil {
-		return inv, "", fmt.Errorf("hub: random invite: %w", err)
-	}
-	made := federation.Invitation{Hub: h.opts.HubID, Pin: r.Pin, Endpoints: slices.Clone(r.Endpoints)}
-	copy(made.Secret[:], raw[4:])
-	id = hex.EncodeToString(raw[:4])
-	err = h.operate(ctx, func(v *view, d *draft) error {
-		switch c := &v.st.ceremony; {
-		case c.openInvites(v.now) >= maxInvites:
-			return &Error{Reason: wire.ReasonTooManyInvites, Text: fmt.Sprintf("%d invites are open", maxInvites)}
-		case c.invite(id) != nil:
-			return &Error{Reason: wire.ReasonInternalError, Text: "invite id taken", Next: "try again"}
-		}
-		made.ExpiresUS = v.now + r.TTL.Microseconds()
-		d.add(v.now, journal.InviteCreated{ID: id, Hash: made.Hash(), By: r.By, User: r.User, ExpiresUS: made.ExpiresUS})
-		return nil
-	})
-	if err != nil {
-		return inv, "", err
-	}
-	return made, id, nil
-}
-
-func (r *InviteRequest) check() error {
-	if r.TTL < time.Second || r.TTL > MaxInviteTTL {
-		return &Error{Reason: wire.ReasonWrongUsage, Text: fmt.Sprintf("an invite is open for a second to %s, not %s", MaxInviteTTL, r.TTL)}
-	}
-	if len(r.Endpoints) == 0 {
-		return &Error{Reason: wire.ReasonInvalidAddress, Text: "an invitation says where this hub is reached, and no endpoint was given"}
-	}
-	return federation.CheckEndpoints(r.Endpoints)
-}
 
 // Join takes another hub's invitation: it is pending here, and is called with
 // the invite until it is approved, rejected or the invite has expired. Taking
@@ -142,6 +87,13 @@ func (h *Hub) Joined() []federation.Pending {
 	return keep(h.Pending(), func(p federation.Pending) bool { return p.Joined })
 }
 
+// Expired lists the hubs whose invitation was taken here and ended within the last
+// day before anybody had decided. They are not called any more.
+func (h *Hub) Expired() []federation.Pending {
+	_, rows := h.published.trusted()
+	return expired(rows, h.opts.Now().UnixMicro())
+}
+
 // Approval is an operator's decision to trust a hub.
 type Approval struct {
 	// Peer holds the compared pins and who may reach what. Hub, endpoints and
@@ -160,8 +112,8 @@ type Approval struct {
 // hub's revocation. A key that never called is approved when its hub is given;
 // without endpoints that hub is never dialled, and calls. The approval and its
 // audit record are one event. The error is an [*Error] or a
-// [*federation.Refusal]: no_such_pending, wrong_hub_id, and what
-// [federation.CheckNewPeer] and [federation.CheckChangedPeer] refuse.
+// [*federation.Refusal]: no_such_pending, invite_expired,
+// wrong_hub_id, and what [federation.CheckNewPeer] and [federation.CheckChangedPeer] refuse.
 func (h *Hub) Approve(ctx context.Context, a Approval) (federation.Peer, error) {
 	stranger := h.stranger(a.Pins)
 	var approved federation.Peer
@@ -219,7 +171,7 @@ func (a Approval) complete(v *view, row federation.Pending) (federation.Peer, er
 		p.Invite = row.Invite
 	}
 	if len(p.Pins) > 0 && p.Hub == "" {
-		return p, noSuchPending(p.Pins[0])
+		return p, v.nobodyHas(p.Pins[0])
 	}
 	if a.Replace {
 		return p, federation.CheckChangedPeer(v.st.trust, p)
@@ -251,6 +203,16 @@ func formerPeer(t *federation.Trust, hub wire.HubID, pins []federation.Pin) fede
 		}
 	}
 	return federation.Peer{}
+}
+
+// nobodyHas refuses a key of which no hub is known.
+func (v *view) nobodyHas(pin federation.Pin) error {
+	for _, p := range expired(v.st.ceremony.pending, v.now) {
+		if p.Pin == pin {
+			return &Error{Reason: wire.ReasonInviteExpired, Text: "the invitation of " + string(p.Hub) + " expired before anybody approved it here"}
+		}
+	}
+	return noSuchPending(pin)
 }
 
 func noSuchPending(pin federation.Pin) error {

@@ -347,12 +347,17 @@ func TestRevokeHoldsTheQueue(t *testing.T) {
 func TestReplayRefusesImpossibleTrust(t *testing.T) {
 	invited := journal.InviteCreated{ID: "0a1b2c3d", Hash: [32]byte{1}, ExpiresUS: 1}
 	called := journal.PeerCalled{Hub: "birch", Pin: pinOf("birch"), InviteID: "0a1b2c3d"}
+	withdrawn := journal.InviteWithdrawn{ID: "0a1b2c3d"}
 	for name, recs := range map[string][]journal.Record{
-		"used twice":         {invited, called, called},
-		"used and not there": {called},
-		"created twice":      {invited, invited},
-		"no pattern":         {journal.PeerApproved{Hub: "birch", Pins: [][32]byte{{1}}, MayReach: []string{"[", "a/*"}}},
-		"nobody revoked":     {journal.PeerRevoked{Hub: "birch"}},
+		"withdrawn twice":     {invited, withdrawn, withdrawn},
+		"withdrawn and used":  {invited, withdrawn, called},
+		"used and withdrawn":  {invited, called, withdrawn},
+		"withdrawn, not made": {withdrawn},
+		"used twice":          {invited, called, called},
+		"used and not there":  {called},
+		"created twice":       {invited, invited},
+		"no pattern":          {journal.PeerApproved{Hub: "birch", Pins: [][32]byte{{1}}, MayReach: []string{"[", "a/*"}}},
+		"nobody revoked":      {journal.PeerRevoked{Hub: "birch"}},
 	} {
 		st := newState("alder")
 		var err error

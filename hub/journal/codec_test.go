@@ -102,6 +102,7 @@ func samples() []Record {
 			},
 			{About: 13, State: ReceiptDelivered},
 		}},
+		InviteWithdrawn{ID: "0a1b2c3d", By: "Ann", User: "root"},
 	}
 }
 

@@ -144,7 +144,7 @@ func exportRecord(rec any) any {
 		return exportChat(&r)
 	case TokenCreated:
 		return exportedToken{r.ID, r.Seat, r.By}
-	case PeerApproved, InviteCreated, PeerJoined, PeerCalled, PeerRejected:
+	case PeerApproved, InviteCreated, InviteWithdrawn, PeerJoined, PeerCalled, PeerRejected:
 		return exportTrust(r)
 	case InboundRefused:
 		return exportedRefusal{exportOrigin(&r.Origin), r.Reason}

@@ -20,6 +20,12 @@ type exportedInvite struct {
 	ExpiresUS int64  `json:"expires_us"`
 }
 
+type exportedWithdrawal struct {
+	ID   string `json:"id"`
+	By   string `json:"by"`
+	User string `json:"user"`
+}
+
 type exportedJoin struct {
 	Hub       string   `json:"hub"`
 	Pin       string   `json:"pin"`
@@ -55,6 +61,8 @@ func exportTrust(rec any) any {
 		return exportedApproval{r.Hub, r.Endpoints, pins, r.MayReach, r.By, r.User}
 	case InviteCreated:
 		return exportedInvite{r.ID, r.By, r.User, r.ExpiresUS}
+	case InviteWithdrawn:
+		return exportedWithdrawal(r)
 	case PeerJoined:
 		return exportedJoin{r.Hub, hex.EncodeToString(r.Pin[:]), r.Endpoints, r.ExpiresUS, r.User}
 	case PeerCalled:

@@ -33,6 +33,7 @@ const (
 	KindLaneResumed          Kind = 29
 	KindVerdictsSaid         Kind = 30
 	KindVerdictsHeard        Kind = 31
+	KindInviteWithdrawn      Kind = 32
 )
 
 // Kinds of what crosses a link and comes back.
@@ -90,6 +91,7 @@ var kinds = [...]kindInfo{
 	KindLaneResumed:          {"lane_resumed", 1, parser((*LaneResumed).field)},
 	KindVerdictsSaid:         {"verdicts_said", 1, parser((*VerdictsSaid).field)},
 	KindVerdictsHeard:        {"verdicts_heard", 1, parser((*VerdictsHeard).field)},
+	KindInviteWithdrawn:      {"invite_withdrawn", 1, parser((*InviteWithdrawn).field)},
 }
 
 // Kinds lists every kind this build knows, in order.

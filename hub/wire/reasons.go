@@ -106,6 +106,8 @@ const (
 	ReasonInvalidPin      Reason = "invalid_pin"
 	ReasonInviteExpired   Reason = "invite_expired"
 	ReasonInviteUsed      Reason = "invite_used"
+	ReasonInviteWithdrawn Reason = "invite_withdrawn"
+	ReasonNoSuchInvite    Reason = "no_such_invite"
 	ReasonNoSuchPending   Reason = "no_such_pending"
 	ReasonOwnHubID        Reason = "own_hub_id"
 	ReasonOwnPin          Reason = "own_pin"
@@ -280,6 +282,8 @@ func peerReasons() []ReasonInfo {
 		{ReasonInvalidPin, "The pin is not the fingerprint of a key.", "Copy the whole pin that fleet status shows on the other hub."},
 		{ReasonInviteExpired, "The invitation's time is over.", "Have the inviting side make a new one."},
 		{ReasonInviteUsed, "The invitation was used by another hub already.", "Have the inviting side make a new one, and ask who used the old one."},
+		{ReasonInviteWithdrawn, "The invitation was withdrawn before it was used.", "Make a new one for the hub that is meant."},
+		{ReasonNoSuchInvite, "This hub has made no invitation with this id, or has forgotten it.", "Look with fleet peer invite list which there are."},
 		{ReasonNoSuchPending, "No hub with this fingerprint or code waits for a decision.", "Look with fleet peer pending who waits, and copy the whole fingerprint or code."},
 		{ReasonOwnHubID, "The hub id is this node's own, or looks like it.", "Check which node the command was run on."},
 		{ReasonOwnPin, "The pin is that of this node's own key.", "Give the pin of the other hub: its administrator reads it from its own status."},
@@ -287,7 +291,7 @@ func peerReasons() []ReasonInfo {
 		{ReasonPendingFull, "Too many hubs that nobody knows wait for a decision, so another was not noted.", "Approve or reject those who wait, or invite the hub that is meant: invited ones have room of their own."},
 		{ReasonPinTaken, "The key is already approved for another hub id.", "Find out which id the key belongs to; a key names one hub only."},
 		{ReasonPinsMissing, "No key pin was given.", "Give the fingerprint the other administrator told you."},
-		{ReasonTooManyInvites, "As many invitations are open as may be.", "Wait for some to be used or to expire."},
+		{ReasonTooManyInvites, "As many invitations are open as may be.", "Look with fleet peer invite list which are open, and withdraw what nobody needs."},
 	}
 }
 
