@@ -46,7 +46,7 @@ func commandLength(root *cobra.Command, text string) int {
 		}
 		cmd, length = child, length+1+len(word)
 	}
-	if cmd == root || cmd.HasSubCommands() || slices.Contains([]string{"demo", "version", "help"}, cmd.Name()) {
+	if cmd == root || isGroup(cmd) || slices.Contains([]string{"demo", "version", "help"}, cmd.Name()) {
 		return 0
 	}
 	return length

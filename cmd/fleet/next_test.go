@@ -74,7 +74,7 @@ func checkNext(text string) error {
 		return fmt.Errorf("a sentence with a command in it (%q): %q", at, text)
 	}
 	for _, m := range namedCommand.FindAllStringSubmatch(text, -1) {
-		if cmd := deepest(root, strings.Fields(m[1])); cmd == root || cmd.HasSubCommands() {
+		if cmd := deepest(root, strings.Fields(m[1])); cmd == root || isGroup(cmd) {
 			return fmt.Errorf("there is no %q: %q", strings.TrimSpace(m[0]), text)
 		}
 	}
@@ -105,7 +105,7 @@ func checkCommand(root *cobra.Command, words []string) error {
 	if help, err := cmd.Flags().GetBool("help"); err == nil && help && cmd.Flags().NArg() == 0 {
 		return nil
 	}
-	if cmd.HasSubCommands() {
+	if isGroup(cmd) {
 		return fmt.Errorf("%q is a group of commands", words)
 	}
 	return errors.Join(cmd.ValidateArgs(cmd.Flags().Args()), cmd.ValidateRequiredFlags())

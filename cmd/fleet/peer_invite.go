@@ -22,10 +22,13 @@ func (a *app) peerInviteCommand() *cobra.Command {
 once. Its administrator takes it with fleet peer join; their hub then calls this one and waits for approval here. A
 token approves nobody. It is a secret all the same, and shown this once.
 
+fleet peer invite list shows which are open, fleet peer invite withdraw ends one before its time.
+
 Without --endpoint it names the addresses that fleet status shows as announced.`,
 		Example: `  fleet peer invite
   fleet peer invite --endpoint relay.example.org:8877 --expires 2h`,
-		Args: nothing,
+		Args:        nothing,
+		Annotations: map[string]string{worksAlone: "yes"},
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			if expires < time.Second || expires > hub.MaxInviteTTL {
 				return usage("--expires is a time from 1s to %.0fh", hub.MaxInviteTTL.Hours())
@@ -55,11 +58,13 @@ Without --endpoint it names the addresses that fleet status shows as announced.`
 	cmd.Flags().DurationVar(&expires, "expires", hub.DefaultInviteTTL, "how long it is open, at most 168h")
 	cmd.Flags().StringVar(&r.By, "by", "", "who invites, for the record")
 	a.jsonFlag(cmd)
+	cmd.AddCommand(a.peerInviteListCommand(), a.peerInviteWithdrawCommand())
 	return cmd
 }
 
 func writeInvite(w io.Writer, made node.Invite) error {
 	t := table{w: w}
+	t.row("id", made.ID)
 	t.row("hub", made.Hub)
 	t.row("pin", made.Pin)
 	t.row("endpoints", strings.Join(made.Endpoints, ", "))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +18,8 @@ func (a *app) peerPendingCommand() *cobra.Command {
 		Use:   "pending",
 		Short: "Hubs that wait for a decision here, and their codes",
 		Long: `Hubs that wait for a decision here: those whose invitation was taken, those that called with an invitation of this hub,
-and strangers that called with none, who are forgotten an hour after their last call. Nothing they say is heard until
+and strangers that called with none, who are forgotten an hour after their last call. A hub whose invitation has ended
+before it was approved is shown as expired for a day; it is not called any more. Nothing they say is heard until
 one is approved. A hub id is what a caller says of itself; the code and the key are what counts.`,
 		Example: `  fleet peer pending`,
 		Args:    nothing,
@@ -30,13 +32,21 @@ one is approved. A hub id is what a caller says of itself; the code and the key 
 				if err := a.print(list, func(w io.Writer) error { return writePending(w, list.Pending) }); err != nil || len(list.Pending) == 0 {
 					return err
 				}
-				a.lead(cmd, node.Command("peer", "approve", "CODE", "--by", "NAME", "--may-reach", "PATTERN"))
+				a.lead(cmd, afterPending(list.Pending))
 				return nil
 			})
 		}),
 	}
 	a.jsonFlag(cmd)
 	return cmd
+}
+
+// afterPending is what leads on: to a decision if one can be made.
+func afterPending(list []node.Pending) node.Next {
+	if slices.ContainsFunc(list, func(p node.Pending) bool { return !p.Expired }) {
+		return node.Command("peer", "approve", "CODE", "--by", "NAME", "--may-reach", "PATTERN")
+	}
+	return node.Advice("ask the administrator of " + list[0].Hub + " for a new invitation, and join with it")
 }
 
 func writePending(w io.Writer, list []node.Pending) error {
@@ -56,6 +66,8 @@ func writePending(w io.Writer, list []node.Pending) error {
 // waitState says what a pending hub did so far, or how far the calls at it have come.
 func waitState(p node.Pending) string {
 	switch {
+	case p.Expired:
+		return "expired: ask for a new invitation"
 	case p.Accepted:
 		return "has approved us"
 	case wire.Reason(p.CallReason) == wire.ReasonPeerPending:

@@ -138,6 +138,12 @@ func groupCommand(use, short string, children ...*cobra.Command) *cobra.Command 
 	return c
 }
 
+// worksAlone annotates a command that does something by itself and has others below it as well.
+const worksAlone = "works-alone"
+
+// isGroup says that a command does nothing but hold others.
+func isGroup(c *cobra.Command) bool { return c.HasSubCommands() && c.Annotations[worksAlone] == "" }
+
 // jsonFlag gives a command whose answer is data its --json.
 func (a *app) jsonFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&a.json, "json", false, "answer in JSON")

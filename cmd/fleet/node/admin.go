@@ -23,6 +23,7 @@ const (
 	pathQueues = "/queues"
 
 	pathInvite  = "/peers/invite"
+	pathInvites = "/peers/invites"
 	pathJoin    = "/peers/join"
 	pathPending = "/peers/pending"
 	pathApprove = "/peers/approve"
@@ -43,6 +44,8 @@ func (n *Node) adminHandler() http.Handler {
 	mux.HandleFunc("GET "+pathStatus, answer(n, func(ctx context.Context, _ Empty) (Status, error) { return n.Status(ctx) }))
 	mux.HandleFunc("GET "+pathPeers, answer(n, n.known))
 	mux.HandleFunc("POST "+pathInvite, answer(n, n.invite))
+	mux.HandleFunc("GET "+pathInvites, answer(n, n.invites))
+	mux.HandleFunc("POST "+pathInvites, answer(n, n.withdraw))
 	mux.HandleFunc("POST "+pathJoin, answer(n, n.join))
 	mux.HandleFunc("GET "+pathPending, answer(n, n.pending))
 	mux.HandleFunc("POST "+pathApprove, answer(n, n.approve))

@@ -100,6 +100,30 @@ type Invite struct {
 	ExpiresUS int64    `json:"expires_us"`
 }
 
+// InviteStatus is an invitation of this hub, without its secret.
+type InviteStatus struct {
+	ID        string `json:"id"`
+	By        string `json:"by"`
+	User      string `json:"user"`
+	CreatedUS int64  `json:"created_us"`
+	ExpiresUS int64  `json:"expires_us"`
+	Open      bool   `json:"open"`
+	Ended     string `json:"ended,omitzero"` // invite_used, invite_withdrawn or invite_expired, "" while it is open
+	Pin       string `json:"pin,omitzero"`   // that called with it
+	Hub       string `json:"hub,omitzero"`   // what that key's owner said it is
+}
+
+// InviteList is the answer to a list request: the open invitations and the latest closed ones, the oldest first.
+type InviteList struct {
+	Invites []InviteStatus `json:"invites"`
+}
+
+// Withdrawal ends an open invitation.
+type Withdrawal struct {
+	ID string `json:"id"`
+	By string `json:"by,omitzero"`
+}
+
 // JoinRequest takes another hub's invitation.
 type JoinRequest struct {
 	Token string `json:"token"`
@@ -119,6 +143,7 @@ type Pending struct {
 	FirstUS   int64    `json:"first_us,omitzero"`
 	LastUS    int64    `json:"last_us,omitzero"`
 	ExpiresUS int64    `json:"expires_us"`
+	Expired   bool     `json:"expired,omitzero"` // its invitation has ended: it is not called any more, and cannot be approved by its row
 	// Of a joined hub, which this one calls while it runs: whether it was accepted there, why the last call was not, what
 	// was seen, how many there were, and when the next is due.
 	Accepted   bool   `json:"accepted,omitzero"`

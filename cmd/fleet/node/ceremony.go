@@ -18,7 +18,7 @@ import (
 func (n *Node) invite(ctx context.Context, in InviteRequest) (Invite, error) {
 	at := n.announced()
 	if len(in.Endpoints) > 0 {
-		at = Announced{Endpoints: in.Endpoints}
+		at = Announced{Endpoints: in.Endpoints, Warning: outOfReach(in.Endpoints, "give --endpoint")}
 	}
 	if err := checkAnnounce(at.Endpoints); err != nil {
 		return Invite{}, &Refusal{Reason: wire.ReasonInvalidAddress, Text: err.Error(), Next: Command("peer", "invite", "--help")}
@@ -38,6 +38,30 @@ func (n *Node) invite(ctx context.Context, in InviteRequest) (Invite, error) {
 	}, nil
 }
 
+// invites lists the invitations of this node.
+func (n *Node) invites(ctx context.Context, _ Empty) (InviteList, error) {
+	out := InviteList{Invites: []InviteStatus{}}
+	list, err := n.hub.Invites(ctx)
+	for i := range list {
+		out.Invites = append(out.Invites, inviteStatus(&list[i]))
+	}
+	return out, err
+}
+
+func inviteStatus(i *hub.InviteInfo) InviteStatus {
+	row := InviteStatus{ID: i.ID, By: i.By, User: i.User, CreatedUS: i.CreatedUS, ExpiresUS: i.ExpiresUS, Open: i.Why == "", Ended: string(i.Why), Hub: string(i.Hub)}
+	if i.UsedBy != (federation.Pin{}) {
+		row.Pin = certs.Pin(i.UsedBy).String()
+	}
+	return row
+}
+
+// withdraw ends an open invitation.
+func (n *Node) withdraw(ctx context.Context, in Withdrawal) (InviteStatus, error) {
+	i, err := n.hub.WithdrawInvite(ctx, in.ID, in.By, userOf(ctx))
+	return inviteStatus(&i), err
+}
+
 // join takes an invitation; the relay then calls the hub that made it.
 func (n *Node) join(ctx context.Context, in JoinRequest) (Pending, error) {
 	inv, err := federation.ParseToken(in.Token)
@@ -55,11 +79,22 @@ func (n *Node) join(ctx context.Context, in JoinRequest) (Pending, error) {
 }
 
 func (n *Node) pending(context.Context, Empty) (PendingList, error) {
-	out := PendingList{Pending: []Pending{}}
-	for _, row := range n.hub.Pending() {
-		out.Pending = append(out.Pending, n.pendingRow(row))
+	out := PendingList{Pending: n.waiting()}
+	for _, row := range n.hub.Expired() {
+		p := n.pendingRow(row)
+		p.Expired = true
+		out.Pending = append(out.Pending, p)
 	}
 	return out, nil
+}
+
+// waiting are the hubs that a decision can be made about.
+func (n *Node) waiting() []Pending {
+	rows := []Pending{}
+	for _, row := range n.hub.Pending() {
+		rows = append(rows, n.pendingRow(row))
+	}
+	return rows
 }
 
 func (n *Node) pendingRow(p federation.Pending) Pending {
@@ -92,7 +127,7 @@ func (n *Node) keyOf(text string) (federation.Pin, error) {
 			Next: Command("peer", "pending"),
 		}
 	}
-	for _, p := range n.hub.Pending() {
+	for _, p := range append(n.hub.Pending(), n.hub.Expired()...) {
 		if n.code(p.Hub, p.Pin) == code {
 			return p.Pin, nil
 		}

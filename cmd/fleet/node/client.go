@@ -102,6 +102,16 @@ func (c *Client) Invite(ctx context.Context, r InviteRequest) (Invite, error) {
 	return ask[Invite](ctx, c, http.MethodPost, pathInvite, r)
 }
 
+// Invites lists the invitations of this node.
+func (c *Client) Invites(ctx context.Context) (InviteList, error) {
+	return ask[InviteList](ctx, c, http.MethodGet, pathInvites, nil)
+}
+
+// Withdraw ends an open invitation.
+func (c *Client) Withdraw(ctx context.Context, w Withdrawal) (InviteStatus, error) {
+	return ask[InviteStatus](ctx, c, http.MethodPost, pathInvites, w)
+}
+
 // Join takes another hub's invitation.
 func (c *Client) Join(ctx context.Context, r JoinRequest) (Pending, error) {
 	return ask[Pending](ctx, c, http.MethodPost, pathJoin, r)

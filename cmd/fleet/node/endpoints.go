@@ -68,12 +68,19 @@ func announce(configured []string, links string, machine []net.Addr) Announced {
 	if len(a.Endpoints) == 0 {
 		a.Endpoints = []string{net.JoinHostPort("127.0.0.1", port)}
 	}
-	if nobodyElse(a.Endpoints) {
-		a.Warning = "The endpoints are of this machine only, so no hub on another one can call; set announce in " + ConfigFile + " to the address that others reach."
-	} else if withinOnly(a.Endpoints) {
-		a.Warning = "The endpoints are private addresses, so only hubs in the same network can call; set announce in " + ConfigFile + " to the address that others reach."
-	}
+	a.Warning = outOfReach(a.Endpoints, "set announce in "+ConfigFile+" to")
 	return a
+}
+
+// outOfReach says why others may not reach these endpoints, "" if nothing is known; mend is how another address is given.
+func outOfReach(endpoints []string, mend string) string {
+	switch {
+	case nobodyElse(endpoints):
+		return "The endpoints are of this machine only, so no hub on another one can call; " + mend + " the address that others reach."
+	case withinOnly(endpoints):
+		return "The endpoints are private addresses, so only hubs in the same network can call; " + mend + " the address that others reach."
+	}
+	return ""
 }
 
 // globalAddrs are the machine's addresses that others may reach, public ones first, IPv4 before IPv6 as more networks

@@ -36,11 +36,7 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 		out.Peers = append(out.Peers, n.peer(p))
 	}
 	out.Revoked, out.Rejected = n.revoked(), len(trust.Rejected())
-	waiting, err := n.pending(ctx, Empty{})
-	if err != nil {
-		return Status{}, err
-	}
-	out.Waiting = waiting.Pending
+	out.Waiting = n.waiting()
 	return out, nil
 }
 
