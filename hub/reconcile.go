@@ -96,7 +96,7 @@ func (h *Hub) Reconcile(ctx context.Context, peer wire.HubID, by, user string, d
 func (v *view) reconcile(peer wire.HubID, id [16]byte) journal.LaneReconciled {
 	l := v.st.laneOf(peer)
 	rec := journal.LaneReconciled{Peer: string(peer)}
-	if l.facts.lane.resumes {
+	if l.facts.lane.resumes && l.acked <= l.facts.lane.out.Base {
 		return rec
 	}
 	number := max(l.facts.lane.out.Number, v.st.epoch.Number) + 1

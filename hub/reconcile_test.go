@@ -157,3 +157,23 @@ func TestAdoptingNeedsAWord(t *testing.T) {
 	e.Base = 9
 	wantReason(t, r.hub.AdoptLane(t.Context(), "birch", e), wire.ReasonRewound)
 }
+
+// An acknowledgement of the epoch before may come in after the operator's word: it moves nothing, or this side would hold
+// more for acknowledged than where its new epoch begins, and its peer for rolled back.
+func TestAcksOfTheEpochBefore(t *testing.T) {
+	p := newPair(t, "proj/*")
+	a := p.alder.join("proj/a")
+	for i := range 3 {
+		a.chat("proj/b@birch", fmt.Sprint(i))
+	}
+	res := hand(t, p.birch, "alder", page(t, p.alder, "birch", Cursor{}))
+	if _, err := p.alder.hub.Reconcile(t.Context(), "birch", "Ann", "root", false); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.alder.hub.Acked(t.Context(), "birch", res.Cursor.Seq, nil); err != nil {
+		t.Fatal(err)
+	}
+	if out, e := p.alder.hub.LaneOut("birch"), p.alder.hub.LaneEpoch("birch"); out.Acked != e.Base || out.Acked != 0 {
+		t.Fatalf("acknowledged %d, and the epoch begins after %d", out.Acked, e.Base)
+	}
+}

@@ -126,6 +126,7 @@ func (h *Hub) Approve(ctx context.Context, a Approval) (federation.Peer, error) 
 		if a.DryRun {
 			return nil
 		}
+		v.narrow(d, &p)
 		d.add(v.now, approvalOf(&p))
 		d.then(func() { v.config.callers.forget(p.Pins...) })
 		approved.AddedUS = v.now
@@ -135,6 +136,16 @@ func (h *Hub) Approve(ctx context.Context, a Approval) (federation.Peer, error) 
 		return federation.Peer{}, err
 	}
 	return approved, nil
+}
+
+// narrow ends the receipts of a peer's chats that wait for seats which it may not reach any more, all at once: later
+// their ends would tell when such a seat comes.
+func (v *view) narrow(d *draft, p *federation.Peer) {
+	for _, q := range v.st.laneOf(p.Hub).pending.all() {
+		if !slices.ContainsFunc(p.MayReach, func(pattern wire.Pattern) bool { return pattern.Matches(q.target) }) {
+			v.settle(d, q, journal.ReceiptExpired, nil, wire.ReasonNotPermitted)
+		}
+	}
 }
 
 // stranger finds the row of a stranger by any of its pins.

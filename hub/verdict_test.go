@@ -67,6 +67,35 @@ func TestNoReceiptUnasked(t *testing.T) {
 
 // A seat that is away: the immediate receipt says so, and the deferred one follows
 // its acknowledgement, through restarts of both hubs.
+// A receipt that waits for a seat which the peer may not reach any more ends at once: its end at another time would tell
+// that the seat came.
+func TestNarrowedGrantEndsReceipts(t *testing.T) {
+	p := newPair(t, "proj/*")
+	a := p.alder.join("proj/a")
+	a.chat("proj/b@birch", "over there", asked)
+	p.bothWays()
+	a.typed("delivery_receipt")
+	narrow, known := p.birch.hub.Trust().Peer("alder")
+	pattern, err := wire.ParsePattern("open/*")
+	if !known || err != nil {
+		t.Fatal(known, err)
+	}
+	narrow.MayReach = []wire.Pattern{pattern}
+	if _, err := p.birch.hub.Approve(t.Context(), Approval{Peer: narrow, Replace: true}); err != nil {
+		t.Fatal(err)
+	}
+	p.bothWays()
+	if g := a.typed("delivery_receipt"); g["expired"] != true || g.str("reason") != "not_permitted" {
+		t.Fatalf("the end %v", g)
+	}
+	b := p.birch.join("proj/b", `,"mailbox":true,"since_seq":0`)
+	b.send(fmt.Sprintf(`{"sender":"proj/b","type":"ack","seq":%d}`, b.typed("chat").num("seq")))
+	b.chat("proj/b", "the hub has the acknowledgement")
+	if out := p.birch.hub.LaneOut("alder"); out.Head != 2 {
+		t.Errorf("the way back %+v", out)
+	}
+}
+
 func TestDeferredAcross(t *testing.T) {
 	fs := map[wire.HubID]vfs.FS{"alder": vfs.NewMem(), "birch": vfs.NewMem()}
 	start := func(id wire.HubID) *rig { return startRig(t, fs[id], func(o *Options) { o.HubID = id }) }

@@ -11,10 +11,7 @@ import (
 func (o *owner) adopt(s *session) (done bool, err error) {
 	core, h := o.relay.core, &s.theirs
 	in := core.LaneIn(o.peer)
-	switch {
-	case !core.Reconciling(o.peer), h.EpochID == in.EpochID:
-		return false, nil
-	case in.Seq == 0 && h.Base.Seq == 0: // from the beginning, as far as both know: there is nothing to take up
+	if !core.Reconciling(o.peer) || h.EpochID == in.EpochID {
 		return false, nil
 	}
 	err = core.AdoptLane(o.ctx, o.peer, hub.LaneEpoch{

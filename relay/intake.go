@@ -18,6 +18,7 @@ type intake struct {
 
 	seq    uint64 // last record taken
 	hash   [32]byte
+	sent   func() uint64 // our last record that left on this link or one before; nil bounds nothing
 	parser frame.OriginParser
 }
 
@@ -85,6 +86,9 @@ func (in *intake) verdict(out *hub.InRecord, o *frame.Origin) wire.Reason {
 	case o.Kind == wire.LaneReceipt:
 		said, err := wire.ParseVerdicts(out.Body)
 		out.Verdicts = said
+		if n := len(said); err == nil && n > 0 && in.sent != nil && said[n-1].LaneSeq > in.sent() {
+			return wire.ReasonMalformedReceipt // of a record that never left
+		}
 		return reasonOf(err, "")
 	}
 	return in.chat(out, o, out.Body)

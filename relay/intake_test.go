@@ -57,6 +57,17 @@ func TestIntakeByKind(t *testing.T) {
 			t.Errorf("%s: verdicts %v", name, rec.Verdicts)
 		}
 	}
+	in := &intake{peer: alpha, epoch: 1}
+	copy(in.epochID[:], "epoch of "+alpha)
+	o, _ := record(1)
+	o.Kind, o.Digest = wire.LaneReceipt, sha256.Sum256([]byte(said))
+	for sent, want := range map[uint64]wire.Reason{6: wire.ReasonMalformedReceipt, 7: ""} {
+		in.sent = func() uint64 { return sent }
+		out := hub.InRecord{Body: []byte(said)}
+		if got := in.verdict(&out, &o); got != want {
+			t.Errorf("a receipt for record 7 of %d that left: %q, want %q", sent, got, want)
+		}
+	}
 	if rec := taken(t, wire.LaneReceipt, said, nil); len(rec.Verdicts) != 1 || rec.Verdicts[0].LaneSeq != 7 || rec.Verdicts[0].State != wire.VerdictDeferred {
 		t.Errorf("read %+v", rec.Verdicts)
 	}

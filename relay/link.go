@@ -94,6 +94,7 @@ func newLink(o *owner, s *session, ours frame.Hello) *link {
 			limits: wire.Limits{MaxBytes: o.relay.opt.MaxBody},
 		},
 	}
+	l.intake.sent = l.sentUpTo
 	l.now, l.note, l.agreed = o.relay.opt.Now, o.note, make(chan struct{})
 	l.accord = newAccord(s.version, ours.Offer, s.theirs.Offer)
 	l.beatDue.Store(true)
@@ -290,6 +291,13 @@ func (l *link) onAck(f frame.Frame) error {
 	case <-l.ctx.Done():
 	}
 	return nil
+}
+
+// sentUpTo is the last record of our lane that was given to this connection, or that the peer held before.
+func (l *link) sentUpTo() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.window.sent
 }
 
 // acknowledge moves the window; false says that the ack is to be ignored: it is beyond what was sent on this link, or

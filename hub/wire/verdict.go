@@ -1,6 +1,9 @@
 package wire
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // VerdictState is what a hub says of a chat that another hub sent it.
 type VerdictState uint8
@@ -118,8 +121,12 @@ func (v *Verdict) bounded() bool {
 			return false
 		}
 	}
-	return v.Reason == "" || isReasonWord(string(v.Reason))
+	return v.Reason == "" || isReasonWord(string(v.Reason)) && !IsOwnWord(v.Reason)
 }
+
+// IsOwnWord says whether a reason is one that only the hub where a message was accepted can know: how far its record came.
+// Another hub that says it would speak of what it cannot see.
+func IsOwnWord(r Reason) bool { return strings.HasPrefix(string(r), "relay_") }
 
 func isReasonWord(s string) bool {
 	for i := range len(s) {

@@ -68,6 +68,9 @@ func TestVerdicts(t *testing.T) {
 		"a comma more": []byte(strings.Replace(string(body), "]}", ",]}", 1)),
 		"two lists":    append(body, body...),
 		"one alone":    full[0].Append(nil),
+		"a word that is the origin's": AppendVerdicts(nil, []Verdict{
+			{LaneSeq: 1, State: VerdictExpired, HubSeq: 1, HubMsgID: 1, Reason: ReasonRelayExpired},
+		}),
 	} {
 		if list, err := ParseVerdicts(bad); err == nil {
 			t.Errorf("%s: %+v", name, list)

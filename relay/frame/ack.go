@@ -80,7 +80,7 @@ func (f *fields) checkRefused(list []refusedJSON, upTo uint64) []Refused {
 	out := make([]Refused, 0, len(list))
 	last := uint64(0)
 	for _, r := range list {
-		if r.Seq <= last || r.Seq > upTo || !isReasonWord(r.Reason) {
+		if r.Seq <= last || r.Seq > upTo || !isReasonWord(r.Reason) || wire.IsOwnWord(wire.Reason(r.Reason)) {
 			f.fail("refusal of %d after %d in an ack of %d", r.Seq, last, upTo)
 			return nil
 		}

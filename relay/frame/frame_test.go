@@ -297,6 +297,13 @@ func TestLargestAckFits(t *testing.T) {
 	if got, err := ParseAck(f); err != nil || len(got.Refused) != MaxRefused {
 		t.Errorf("%d refusals, %v", len(got.Refused), err)
 	}
+	own := Ack{Seq: 1, Refused: []Refused{{1, wire.ReasonRelayExpired}}}
+	if f, err = NewReader(bytes.NewReader(own.Append(nil)), 0).Next(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = ParseAck(f); outcome(err) != "link_protocol" {
+		t.Errorf("a word that is the origin's: %v", err)
+	}
 	a.Refused = append([]Refused{{1, "r"}}, a.Refused...)
 	if f, err = NewReader(bytes.NewReader(a.Append(nil)), 0).Next(); err != nil {
 		return // too long for a header is as good

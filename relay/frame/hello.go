@@ -161,16 +161,27 @@ func parseOffer(in *fields) (c federation.Ceiling) {
 const maxUnknown = 16
 
 // UnknownOffer lists the members of a hello's offer that this build does not know, to be shown: they are of later relay
-// versions and have no part in the profile. At most 16 names, each cut at 64 bytes.
+// versions and have no part in the profile. At most 16 names, each cut at 64 bytes, anything but ASCII letters, digits, `_`,
+// `-` and `.` in them replaced by `?`.
 func UnknownOffer(f Frame) (names []string) {
 	in := fields{obj: f.header}
 	offer := in.object("offer")
 	for _, m := range offer.obj.Members {
 		if len(names) < maxUnknown && !federation.IsMember(m.Name) {
-			names = append(names, strings.ToValidUTF8(m.Name[:min(len(m.Name), maxReason)], ""))
+			names = append(names, plain(m.Name[:min(len(m.Name), maxReason)]))
 		}
 	}
 	return names
+}
+
+// plain replaces what could be more than a letter on somebody's terminal: a peer chooses these names.
+func plain(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '?'
+	}, name)
 }
 
 func parsePosition(in *fields) (p Position) {

@@ -34,7 +34,7 @@ func TestUnknownOfferIsBounded(t *testing.T) {
 	header := string(h.Append(nil)[PrefixBytes:])
 	var many strings.Builder
 	for i := range 200 {
-		fmt.Fprintf(&many, `"%d%s":0,`, i, strings.Repeat("é", 50))
+		fmt.Fprintf(&many, `"%d\u001b[2J\r\n%s":0,`, i, strings.Repeat("é", 50))
 	}
 	header = strings.Replace(header, `"offer":{`, `"offer":{`+many.String(), 1)
 	in := endHeader(append(appendPrefix(nil), header...), 0, 0)
@@ -47,7 +47,7 @@ func TestUnknownOfferIsBounded(t *testing.T) {
 		t.Errorf("%d names", len(got))
 	}
 	for _, name := range got {
-		if len(name) > maxReason || strings.ToValidUTF8(name, "?") != name {
+		if len(name) > maxReason || strings.Trim(name, "0123456789J?") != "" { // nothing that a terminal would act on
 			t.Errorf("%q", name)
 		}
 	}
