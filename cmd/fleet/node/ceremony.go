@@ -73,7 +73,11 @@ func (n *Node) join(ctx context.Context, in JoinRequest) (Pending, error) {
 	}
 	row, err := n.hub.Join(ctx, inv, userOf(ctx))
 	if err != nil {
-		return Pending{}, err
+		r := *Explain(err)
+		if r.Reason == wire.ReasonPeerRejected {
+			r.Next = Command("peer", "approve", n.code(inv.Hub, inv.Pin), "--by", "NAME", "--may-reach", "PATTERN")
+		}
+		return Pending{}, &r
 	}
 	return n.pendingRow(row), nil
 }
