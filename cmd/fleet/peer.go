@@ -11,7 +11,7 @@ import (
 
 func (a *app) peerCommand() *cobra.Command {
 	return groupCommand("peer", "Hubs of other organisations", a.peerInviteCommand(), a.peerJoinCommand(), a.peerPendingCommand(),
-		a.peerApproveCommand(), a.peerRejectCommand(), a.peerListCommand(), a.peerShowCommand(), a.peerRevokeCommand())
+		a.peerApproveCommand(), a.peerRejectCommand(), a.peerListCommand(), a.peerShowCommand(), a.peerRevokeCommand(), a.peerAddCommand())
 }
 
 // peerLine is one peer on one line.
