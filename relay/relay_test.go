@@ -52,6 +52,38 @@ func TestRunEndsWithAGoodbye(t *testing.T) {
 	})
 }
 
+// Whichever side stops, at whatever moment of the beat and with records on the way, the other one hears it, every time.
+func TestEveryGoodbyeIsHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := startPair(t, newNetwork(), newStore(alpha, beta), newStore(beta, alpha))
+		defer p.stop()
+		sides := []**node{&p.a, &p.b}
+		for i := range 20 {
+			leaves, stays := sides[i%2], *sides[1-i%2]
+			up := func() bool {
+				return (*leaves).link(t, stays.self).State == Up && stays.link(t, (*leaves).self).State == Up
+			}
+			if !await(time.Minute, up) {
+				t.Fatalf("stop %d: no link", i)
+			}
+			time.Sleep(time.Duration(i) * beatTime / 20)
+			(*leaves).send(stays.self, 100)
+			stays.send((*leaves).self, 100)
+			(*leaves).stop()
+			// It is shown once the core has taken what came before the goodbye.
+			ended := await(500*time.Millisecond, func() bool { return stays.link(t, (*leaves).self).State == Waiting })
+			if l := stays.link(t, (*leaves).self); !ended || l.LastReason != wire.ReasonHubShutdown || !l.Remote {
+				t.Errorf("stop %d: the other side shows %+v", i, l)
+			}
+			*leaves = start(t, p.net, (*leaves).store, (*leaves).store)
+		}
+		if !await(time.Minute, p.settled) {
+			t.Error("not settled")
+		}
+		p.verify(t)
+	})
+}
+
 // A link that is cut, without a goodbye, comes back at once and carries on.
 func TestLostLinkIsDialledAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
