@@ -110,7 +110,7 @@ func fullState(t testing.TB, n int) *state {
 			marks: laneMarks{sent: 7, up: i > 0, aged: 9, freed: 50, freedFrom: 40},
 			facts: linkFacts{
 				agreed:  Agreed{Number: 2, Profile: federation.Profile{Version: 1, Ceiling: federation.BuildCeiling(1 << 20)}},
-				backoff: Backoff{Attempts: uint64(i), Reason: wire.ReasonRewound, NextUS: 1796063246832343},
+				backoff: Backoff{Attempts: uint64(i), Reason: wire.ReasonRewound, NextUS: 1796063246832343, RevokedUS: int64(i)},
 				lane:    laneFacts{out: LaneEpoch{Epoch: Epoch{Number: 2, ID: [16]byte{9}}, Base: uint64(i), BaseHash: [32]byte{8}}, adopts: i > 0, resumes: i == 0, deaf: 7},
 			},
 		}

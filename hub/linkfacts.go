@@ -24,6 +24,19 @@ type Backoff struct {
 	Attempts uint64 // refused since the last link that settled
 	Reason   wire.Reason
 	NextUS   int64 // Unix microseconds
+	// RevokedUS is when the peer last said that it revoked its approval of this hub,
+	// 0 if a link has been up since.
+	RevokedUS int64
+}
+
+func (b Backoff) record(peer wire.HubID) journal.LinkBackoff {
+	return journal.LinkBackoff{
+		Peer: string(peer), Attempts: b.Attempts, Reason: string(b.Reason), NextUS: b.NextUS, RevokedUS: b.RevokedUS,
+	}
+}
+
+func backoffOf(r *journal.LinkBackoff) Backoff {
+	return Backoff{Attempts: r.Attempts, Reason: wire.Reason(r.Reason), NextUS: r.NextUS, RevokedUS: r.RevokedUS}
 }
 
 // linkFacts is what is durable about the link to a peer, beside its lanes.
@@ -60,7 +73,7 @@ func (h *Hub) LinkBackoff(ctx context.Context, peer wire.HubID, b Backoff) error
 		return nil
 	}
 	return h.ofPeer(ctx, peer, func(v *view, d *draft) error {
-		d.add(v.now, journal.LinkBackoff{Peer: string(peer), Attempts: b.Attempts, Reason: string(b.Reason), NextUS: b.NextUS})
+		d.add(v.now, b.record(peer))
 		return nil
 	})
 }
@@ -121,7 +134,7 @@ func (st *state) profileAgreed(r *journal.ProfileAgreed) *lane {
 
 func (st *state) linkBackoff(r *journal.LinkBackoff) *lane {
 	l := st.lane(wire.HubID(r.Peer))
-	l.facts.backoff = Backoff{Attempts: r.Attempts, Reason: wire.Reason(r.Reason), NextUS: r.NextUS}
+	l.facts.backoff = backoffOf(r)
 	return l
 }
 
@@ -133,7 +146,7 @@ func (f *linkFacts) encode(m *fields) {
 		m.bytes(1, profileRecord("", f.agreed.Number, f.agreed.Profile).Append(nil))
 	}
 	if b := f.backoff; b != (Backoff{}) {
-		m.bytes(2, journal.LinkBackoff{Attempts: b.Attempts, Reason: string(b.Reason), NextUS: b.NextUS}.Append(nil))
+		m.bytes(2, b.record("").Append(nil))
 	}
 	if f.lane != (laneFacts{}) {
 		m.message(3, f.lane.encode)
@@ -190,7 +203,7 @@ func (f *linkFacts) decode(b []byte) error {
 			return err
 		case 2:
 			r, err := journal.ParseLinkBackoff(v.raw)
-			f.backoff = Backoff{Attempts: r.Attempts, Reason: wire.Reason(r.Reason), NextUS: r.NextUS}
+			f.backoff = backoffOf(&r)
 			return err
 		case 3:
 			return f.lane.decode(v.raw)

@@ -58,7 +58,7 @@ func TestBackoffOutlivesTheProcess(t *testing.T) {
 	fs := vfs.NewMem()
 	r := startRig(t, fs)
 	approve(t, r, "birch", "proj/*")
-	want := Backoff{Attempts: 4, Reason: wire.ReasonCertificateRefused, NextUS: 1796063246832343}
+	want := Backoff{Attempts: 4, Reason: wire.ReasonCertificateRefused, NextUS: 1796063246832343, RevokedUS: 1796063246000000}
 	for range 2 {
 		if err := r.hub.LinkBackoff(t.Context(), "birch", want); err != nil {
 			t.Fatal(err)

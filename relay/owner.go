@@ -117,6 +117,9 @@ func (o *owner) run() {
 // begin takes up the schedule where it was when the process ended: a peer that refused is not called sooner for a restart.
 func (o *owner) begin() {
 	b := o.relay.core.Backoff(o.peer)
+	o.mu.Lock()
+	o.status.RevokedUS = b.RevokedUS
+	o.mu.Unlock()
 	switch {
 	case o.eager: // an operator has just decided
 	case b.Attempts > 0:
@@ -394,7 +397,9 @@ func (o *owner) reschedule(e ended, now time.Time) {
 		wait = min(wait, lastKnock) // the other side may have yet to approve, and no way to tell
 	}
 	if isRefusal(e.reason) && len(o.conf.Endpoints) > 0 {
-		o.keep(hub.Backoff{Attempts: uint64(o.schedule.refused), Reason: e.reason, NextUS: now.Add(wait).UnixMicro()})
+		o.keep(hub.Backoff{
+			Attempts: uint64(o.schedule.refused), Reason: e.reason, NextUS: now.Add(wait).UnixMicro(), RevokedUS: o.revokedAt(),
+		})
 		wait = max(0, wait-o.relay.opt.Now().Sub(now)) // the journal's time is not added
 	}
 	o.dialAfter(wait)

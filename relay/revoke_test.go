@@ -66,16 +66,28 @@ func TestRevokedPeerResumes(t *testing.T) {
 		if !await(time.Second, func() bool { return p.a.link(t, beta).LastReason == wire.ReasonPeerRevoked }) {
 			t.Errorf("%+v", p.a.link(t, beta))
 		}
+		said := p.a.link(t, beta).RevokedUS
 		p.a.send(beta, 5)
 		p.b.send(alpha, 5)
 		await(time.Hour, func() bool { return false })
 		if p.settled() || p.b.LaneIn(alpha).Seq != 5 {
 			t.Error("records crossed")
 		}
+		if l := p.a.link(t, beta); said == 0 || l.RevokedUS != said || p.a.Backoff(beta).RevokedUS != said {
+			t.Errorf("said at %d; later: %+v, kept %+v", said, l, p.a.Backoff(beta))
+		}
+		p.a.stop()
+		p.a = start(t, p.net, p.a.store, p.a.store)
+		if !await(time.Second, func() bool { return p.a.link(t, beta).RevokedUS == said }) {
+			t.Errorf("after a restart: %+v", p.a.link(t, beta))
+		}
 		p.b.setPeers(alpha)
 		p.b.relay.PeersChanged()
 		if !await(5*time.Second, p.settled) {
 			t.Errorf("not settled: %+v", p.b.link(t, alpha))
+		}
+		if l := p.a.link(t, beta); l.RevokedUS != 0 {
+			t.Errorf("with a link: %+v", l)
 		}
 		p.verify(t)
 	})

@@ -49,6 +49,9 @@ type LinkStatus struct {
 	// when the next one is due, 0 when none is or one is under way.
 	Attempts int
 	NextUS   int64
+	// RevokedUS is when the peer said that it revoked its approval of this hub, 0 if a link has been up since. Its
+	// refusals from then on do not say why, so the word is kept, across a restart too where this side dials.
+	RevokedUS int64
 	// RTT is 0 while it is not known; ClockOffset, known with it, is how far the peer's clock is ahead of ours.
 	RTT         time.Duration
 	ClockOffset time.Duration
@@ -66,6 +69,13 @@ type LinkStatus struct {
 	StaleAcks uint64
 }
 
+// revokedAt is the status's RevokedUS.
+func (o *owner) revokedAt() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.status.RevokedUS
+}
+
 // enter notes a change of state.
 func (o *owner) enter(s State) {
 	o.mu.Lock()
@@ -74,7 +84,7 @@ func (o *owner) enter(s State) {
 	o.status.SinceUS = o.relay.opt.Now().UnixMicro()
 	o.status.Attempts = o.attempts()
 	if s == Up {
-		o.status.Generation = o.link.generation
+		o.status.Generation, o.status.RevokedUS = o.link.generation, 0
 	}
 	if s != Waiting && s != Fenced {
 		o.status.NextUS = 0
@@ -100,6 +110,9 @@ func (o *owner) stateNow() State {
 func (o *owner) note(e ended) {
 	o.mu.Lock()
 	o.status.LastReason, o.status.LastDetail, o.status.Remote = e.reason, e.detail, e.remote
+	if e.remote && e.reason == wire.ReasonPeerRevoked {
+		o.status.RevokedUS = o.relay.opt.Now().UnixMicro()
+	}
 	times, tell := o.noise.tell(e.reason, o.relay.opt.Now())
 	o.mu.Unlock()
 	if tell {

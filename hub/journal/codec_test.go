@@ -82,7 +82,7 @@ func samples() []Record {
 			Peer: "far.example", Number: 2, Version: 1, Chat: true, Receipts: 2, Roster: true,
 			MaxBodyBytes: 1 << 20, MaxFrameBytes: 1<<20 + 1<<16, MaxHops: 1,
 		},
-		LinkBackoff{Peer: "far.example", Attempts: 3, Reason: "certificate_refused", NextUS: 1796063246832343},
+		LinkBackoff{Peer: "far.example", Attempts: 3, Reason: "certificate_refused", NextUS: 1796063246832343, RevokedUS: 1796063246000000},
 		LaneReconciled{
 			Peer: "far.example", By: "Ann", User: "root", Epoch: 2, EpochID: [16]byte{4}, Base: 45, BaseHash: [32]byte{5}, Head: 50,
 		},

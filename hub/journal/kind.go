@@ -82,7 +82,7 @@ var kinds = [...]kindInfo{
 	KindPeerRejected:         {"peer_rejected", 2, parser((*PeerRejected).field)}, // 1: no endpoints, no invite
 	KindPeerRevoked:          {"peer_revoked", 1, parser((*PeerRevoked).field)},
 	KindProfileAgreed:        {"profile_agreed", 1, parser((*ProfileAgreed).field)},
-	KindLinkBackoff:          {"link_backoff", 1, parser((*LinkBackoff).field)},
+	KindLinkBackoff:          {"link_backoff", 2, parser((*LinkBackoff).field)}, // 1: no revocation
 	KindLinkOpened:           {"link_opened", 1, parser((*LinkOpened).field)},
 	KindLinkClosed:           {"link_closed", 1, parser((*LinkClosed).field)},
 	KindRecordWithdrawn:      {"record_withdrawn", 1, parser((*RecordWithdrawn).field)},

@@ -9,6 +9,8 @@ type LinkBackoff struct {
 	Attempts uint64 // refused since the last link that settled
 	Reason   string // of the last one
 	NextUS   int64  // Unix microseconds
+	// RevokedUS is when the peer last said that it revoked its approval of this hub, 0 if a link has been up since.
+	RevokedUS int64
 }
 
 // Kind is KindLinkBackoff.
@@ -19,7 +21,8 @@ func (r LinkBackoff) Append(dst []byte) []byte {
 	dst = appendText(dst, 1, r.Peer)
 	dst = appendUint(dst, 2, r.Attempts)
 	dst = appendText(dst, 3, r.Reason)
-	return appendUint(dst, 4, uint64(r.NextUS))
+	dst = appendUint(dst, 4, uint64(r.NextUS))
+	return appendUint(dst, 5, uint64(r.RevokedUS))
 }
 
 // ParseLinkBackoff reads what Append wrote; unknown fields are an error.
@@ -37,6 +40,8 @@ func (r *LinkBackoff) field(d *decoder, num protowire.Number) {
 		r.Reason = d.text()
 	case 4:
 		r.NextUS = d.int()
+	case 5:
+		r.RevokedUS = d.int()
 	default:
 		d.unknown()
 	}
