@@ -71,16 +71,23 @@ func TestSentMark(t *testing.T) {
 	if q := queueOf(t, r, "birch"); q.Up || q.Sent != 2 || q.UntilUS == 0 || q.MaxAgeS != 86400 {
 		t.Errorf("queue %+v", q)
 	}
+	fs = fs.CrashClone(vfs.CrashCloneCfg{})
+	r.stop()
+	r = startRig(t, fs, func(o *Options) { o.HubID = "alder" })
+	check("after a crash without a link", left, left, waits)
+	a = r.join("proj/a")
+	a.chat("proj/b@birch", "3.5")
+	check("accepted without a link after a crash", left, left, waits, waits)
 	opened(t, r)
 	linkClosed(t, r, 0) // one that came to nothing takes nothing back
-	check("closed again", left, left, waits)
+	check("closed again", left, left, waits, waits)
 	opened(t, r)
 	crash := fs.CrashClone(vfs.CrashCloneCfg{})
 	r.stop()
 	r = startRig(t, crash, func(o *Options) { o.HubID = "alder" })
-	check("after a crash with an open link", left, left, left)
+	check("after a crash with an open link", left, left, left, left)
 	r.join("proj/a").chat("proj/b@birch", "4")
-	check("and then", left, left, left, waits)
+	check("and then", left, left, left, left, waits)
 }
 
 // agedPair is a pair within a bubble whose chats may wait for a minute.

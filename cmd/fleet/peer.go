@@ -24,7 +24,11 @@ func peerLine(p node.PeerStatus) string {
 	if p.OutRefused > 0 {
 		text += fmt.Sprintf(", refused %d", p.OutRefused)
 	}
-	return text + fmt.Sprintf(", received %d", p.In)
+	text += fmt.Sprintf(", received %d", p.In)
+	if p.LinkRevokedUS > 0 {
+		text += ", revoked there at " + clock(p.LinkRevokedUS)
+	}
+	return text
 }
 
 func number(n uint64) string { return strconv.FormatUint(n, 10) }
@@ -39,7 +43,7 @@ func linkWord(p node.PeerStatus) string {
 
 // linkSummary is the state of the link and, if it is down, why.
 func linkSummary(p node.PeerStatus) string {
-	if p.WaitsThere() {
+	if p.WaitsThere() && p.LinkRevokedUS == 0 {
 		return "not yet: " + p.Hub + " has to approve this hub as well, or has approved another key"
 	}
 	text := linkWord(p)

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fleetrelay/cmd/fleet/node"
-	"fleetrelay/hub/wire"
 )
 
 func (a *app) peerApproveCommand() *cobra.Command {
@@ -120,7 +119,11 @@ func afterApproval(running bool, p node.PeerStatus) node.Next {
 		return node.Command("serve")
 	case p.LinkUp():
 		return node.Command("send", "--as", "SEAT", "--to", "SEAT@"+p.Hub, "--receipt", "TEXT")
-	case p.WaitsThere() || wire.Reason(p.LinkReason) == "":
+	case p.Unanswered() && len(p.Endpoints) == 0:
+		return node.Advice("wait for " + p.Hub + " to call; the link comes up by itself then if it has approved the same code")
+	case p.Unanswered():
+		return node.Advice("nothing to do here: " + p.Hub + " does not answer for now and is called again by itself; the link comes up once it runs and has approved this hub. If this lasts, fleet doctor " + p.Hub + " looks at the way there")
+	case p.WaitsThere():
 		return node.Advice("have the administrator of " + p.Hub + " approve the same code; the link then comes up by itself")
 	}
 	return node.Command("doctor", p.Hub)

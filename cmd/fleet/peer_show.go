@@ -68,6 +68,9 @@ func writePeer(w io.Writer, p node.PeerStatus) error {
 		}
 		t.row("next", next.String())
 	}
+	if p.LinkRevokedUS > 0 {
+		t.row("revoked", "there, as that hub said at "+clock(p.LinkRevokedUS)+"; no link has been up since")
+	}
 	if p.RTTUS > 0 {
 		t.row("round trip", shortTime(p.RTTUS)+", "+clockText(p.ClockOffsetUS))
 	}

@@ -39,6 +39,19 @@ func (a *app) queueShowCommand() *cobra.Command {
 	return cmd
 }
 
+// unconfirmedText says of the messages that may have left why they have no end by age, and what ends them.
+func unconfirmedText(q node.Queue) string {
+	if q.Records == 0 || q.Sent <= q.Acked {
+		return ""
+	}
+	n := node.Count(q.Sent-q.Acked, "message")
+	if q.Up {
+		return n + " may have left, all that waits while the link is up: each ends when " + string(q.Peer) + " answers for it"
+	}
+	return n + " may have left on a link that ended before an answer, so no age ends any of them: when the link is up, what " +
+		string(q.Peer) + " lacks is sent again, and its answer ends each"
+}
+
 func writeQueue(w io.Writer, q node.QueueRecords) error {
 	t := table{w: w}
 	t.row("hub", string(q.Peer))
@@ -46,6 +59,9 @@ func writeQueue(w io.Writer, q node.QueueRecords) error {
 	t.row("for", waitsFor(q.Queue))
 	if q.UntilUS > 0 {
 		t.row("until", clock(q.UntilUS)+", when the oldest that never left is given up")
+	}
+	if text := unconfirmedText(q.Queue); text != "" {
+		t.row("unconfirmed", text)
 	}
 	t.row("tried", times(uint64(q.LinkAttempts))+" in vain")
 	if t.err != nil || len(q.Rows) == 0 {

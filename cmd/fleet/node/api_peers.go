@@ -19,6 +19,9 @@ type PeerStatus struct {
 	LinkRemote   bool   `json:"link_remote,omitzero"`
 	LinkAttempts int    `json:"link_attempts,omitzero"` // failed since a link last held
 	LinkNextUS   int64  `json:"link_next_us,omitzero"`  // 0: none is due
+	// LinkRevokedUS is when the peer said that it revoked its approval of this hub, 0 if a link has been up since. Later
+	// refusals of it do not say why.
+	LinkRevokedUS int64 `json:"link_revoked_us,omitzero"`
 	// Of a link that is up: the round trip, how far the peer's clock is ahead of ours once RTTUS is known, and the first
 	// record that waits because the profile does not admit it.
 	RTTUS         int64  `json:"rtt_us,omitzero"`

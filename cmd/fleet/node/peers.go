@@ -45,7 +45,7 @@ func (p *PeerStatus) link(l *relay.LinkStatus) {
 		return // why an earlier link ended says nothing about this one
 	}
 	p.LinkReason, p.LinkDetail, p.LinkRemote = string(l.LastReason), plainDetail(l.LastReason, l.LastDetail), l.Remote
-	p.LinkAttempts, p.LinkNextUS = l.Attempts, l.NextUS
+	p.LinkAttempts, p.LinkNextUS, p.LinkRevokedUS = l.Attempts, l.NextUS, l.RevokedUS
 }
 
 // plainDetail is what was seen when a link failed, without the words of the layers it came through. Those of a TLS
