@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func TestRestartIsNoticed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := accepted.Read(make([]byte, 600)); err != nil {
+	if _, err := io.ReadFull(accepted, make([]byte, 600)); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.tr.Close(); err != nil { // as a crash: nobody is told

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"io"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -57,7 +58,7 @@ func TestSilence(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := accepted.Read(make([]byte, 600)); err != nil {
+		if _, err := io.ReadFull(accepted, make([]byte, 600)); err != nil {
 			t.Fatal(err)
 		}
 		ends := make(chan error, 2)
